@@ -82,32 +82,32 @@ def cutoffs(data: SourceData) -> Cutoffs:
     dates = data.items["published"].to_numpy().astype("datetime64[D]")
     if np.isnat(dates).all():
         raise NotEnough(*CUTOFFS_NO_DATES)
-    found = Cutoffs(tuple(_model(data, int(model), dates) for model in members))
+    models = []
+    for model in members.tolist():
+        cutoff, released = (
+            data.models[name].to_numpy().astype("datetime64[D]")[model]
+            for name in ("cutoff", "released")
+        )
+        # Ratios of the original texts; NaN where not scored, or without compressed lengths
+        rows = data.full[data.full["model"] == model]
+        knowledge = np.full(data.n_items, np.nan)
+        knowledge[rows["item"]] = ratios(rows["zlib_original_bytes"], rows["ppl_original"])
+        correct = data.model_correct[model]
+        scored, sides = np.isfinite(correct), by_cutoff(dates, cutoff)
+        one = ModelCutoff(
+            **data.model_name(model),
+            cutoff=_day(cutoff),
+            released=_day(released),
+            # Where the cut-off is not known, no date is on either side of it
+            before=_part(correct, knowledge, scored & sides.before),
+            after=_part(correct, knowledge, scored & sides.after),
+            n_undated=0 if np.isnat(cutoff) else int((scored & sides.undated).sum()),
+        )
+        models.append(one)
+    found = Cutoffs(tuple(models))
     if not found.known:
         raise NotEnough(*UNKNOWN)
     return found
-
-
-def _model(data: SourceData, model: int, dates: np.ndarray) -> ModelCutoff:
-    cutoff, released = (
-        data.models[name].to_numpy().astype("datetime64[D]")[model]
-        for name in ("cutoff", "released")
-    )
-    # Ratios of the original texts; NaN where not scored, or without compressed lengths
-    rows = data.full[data.full["model"] == model]
-    knowledge = np.full(data.n_items, np.nan)
-    knowledge[rows["item"]] = ratios(rows["zlib_original_bytes"], rows["ppl_original"])
-    correct = data.model_correct[model]
-    scored, sides = np.isfinite(correct), by_cutoff(dates, cutoff)
-    return ModelCutoff(
-        **data.model_name(model),
-        cutoff=_day(cutoff),
-        released=_day(released),
-        # Where the cut-off is not known, no date is on either side of it
-        before=_part(correct, knowledge, scored & sides.before),
-        after=_part(correct, knowledge, scored & sides.after),
-        n_undated=0 if np.isnat(cutoff) else int((scored & sides.undated).sum()),
-    )
 
 
 def _part(correct: Floats, knowledge: Floats, of: Bools) -> CutoffPart | None:
@@ -248,7 +248,24 @@ def _memorisation_ratios(data: SourceData, tables: list[pd.DataFrame]) -> Ratios
     found = []
     for model in np.union1d(full["model"], corpora["model"]).astype(int).tolist():
         name = ModelName(**data.model_name(model))
-        sources = _sources(full[full["model"] == model], corpora[corpora["model"] == model])
+        # Both versions of the test cases, then each corpus that the model read
+        items = full[(full["model"] == model) & full["zlib_altered_bytes"].notna()]
+        sources = [
+            _Texts("items", label, kind, _floats(items[f"zlib_{v}_bytes"]), _floats(items[f"ppl_{v}"]))
+            for kind, v, label in ITEMS
+            if len(items)
+        ]  # fmt: skip
+        read = corpora[corpora["model"] == model]
+        for (is_anchor, corpus), rows in read.groupby(["is_anchor", "corpus"]):
+            texts = _Texts(
+                str(corpus),
+                corpus_label(str(corpus)),
+                TextKind.ANCHOR if is_anchor else TextKind.CORPUS,
+                _floats(rows["zlib_bytes"]),
+                _floats(rows["ppl"]),
+                str(rows["in_training"].iloc[0]),
+            )
+            sources.append(texts)
         found.append(ModelRatios(**data.model_name(model), sources=_compared(sources)))
         for texts in sources:
             columns = {"corpus": texts.corpus, "label": texts.label, "kind": texts.kind.value}
@@ -258,27 +275,6 @@ def _memorisation_ratios(data: SourceData, tables: list[pd.DataFrame]) -> Ratios
     anchors = data.corpora.loc[data.corpora["is_anchor"].astype(bool), "corpus"]
     anchor = str(anchors.iloc[0]) if len(anchors) else None
     return Ratios(tuple(found), anchor, anchor and corpus_label(anchor), MEMORISATION_METHOD)
-
-
-def _sources(items: pd.DataFrame, corpora: pd.DataFrame) -> list[_Texts]:
-    """The sources of texts that one model read: both versions of the test cases, then each corpus."""
-    items = items[items["zlib_altered_bytes"].notna()]
-    sources = [
-        _Texts("items", label, kind, _floats(items[f"zlib_{v}_bytes"]), _floats(items[f"ppl_{v}"]))
-        for kind, v, label in ITEMS
-        if len(items)
-    ]
-    for (is_anchor, corpus), texts in corpora.groupby(["is_anchor", "corpus"]):
-        texts_of_corpus = _Texts(
-            str(corpus),
-            corpus_label(str(corpus)),
-            TextKind.ANCHOR if is_anchor else TextKind.CORPUS,
-            _floats(texts["zlib_bytes"]),
-            _floats(texts["ppl"]),
-            str(texts["in_training"].iloc[0]),
-        )
-        sources.append(texts_of_corpus)
-    return sources
 
 
 def corpus_label(name: str) -> str:
@@ -386,7 +382,21 @@ def build_publication_date(data: SourceData) -> Built:
     people = _people_corrected(slope, known)
     others = [] if isinstance(slope, MissingResult) else [[slope.p]]
     corrected, together = _corrected(data, dates, models, others)
-    items = _publication_date_items(data, dates)
+    items = []
+    for model in data.need_models().tolist():
+        # Answers of a model that was asked have no perplexities
+        if data.models["method"].iloc[model] == CHOICE:
+            continue
+        name, difficulty = ModelName(**data.model_name(model)), data.difficulty[model]
+        use = ~np.isnat(dates) & ~np.isnan(difficulty)
+        table = {
+            **name.named,
+            "item": data.items["key"].to_numpy()[use],
+            "date": dates[use],
+            "difficulty_ppl": difficulty[use],
+            "points": data.model_correct[model][use],
+        }
+        items.append(pd.DataFrame(table))
     tables = {"publication_date_items": pd.concat(items, ignore_index=True)} if items else {}
     return Built(PublicationDate(corrected, together, people), tables)
 
@@ -441,25 +451,3 @@ def _corrected(
         verdicts.append(Verdict.of(one.rho, p, one.n) if one else Verdict.UNCLEAR)
         rows[n] = replace(rows[n], holm_p=p, direction=DateDirection.of(verdicts[-1]))
     return tuple(rows), clear_of(together, verdicts)
-
-
-def _publication_date_items(data: SourceData, dates: Dates) -> list[pd.DataFrame]:
-    """A table of each model with perplexities."""
-    tables = []
-    for model in data.need_models().tolist():
-        if data.models["method"].iloc[model] == CHOICE:
-            continue
-        name, difficulty = ModelName(**data.model_name(model)), data.difficulty[model]
-        use = ~np.isnat(dates) & ~np.isnan(difficulty)
-        tables.append(
-            pd.DataFrame(
-                {
-                    **name.named,
-                    "item": data.items["key"].to_numpy()[use],
-                    "date": dates[use],
-                    "difficulty_ppl": difficulty[use],
-                    "points": data.model_correct[model][use],
-                }
-            )
-        )
-    return tables

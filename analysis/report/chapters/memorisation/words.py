@@ -11,7 +11,6 @@ from analysis.presentation import FigureText, paragraphs, sentences
 from analysis.report.chapter import About, Page, SourceResults
 from analysis.report.chapters.memorisation.results import (
     CutoffPart,
-    Cutoffs,
     Memorisation,
     ModelDates,
     ModelRatios,
@@ -47,9 +46,25 @@ def memorisation_page(source: SourceResults, about: About) -> Page:
         rows = [(model, texts) for model in own.models for texts in model.sources]
         tables += c.page_table("zlib-perplexity ratio", RATIOS, rows, "memorisation_ratios")
     if cutoffs:
-        n_unknown = len(cutoffs.models) - len(cutoffs.known)
+        n, n_unknown = len(cutoffs.known), len(cutoffs.models) - len(cutoffs.known)
+        n_none = sum(model.before is None for model in cutoffs.known)
+        models = f.count(n, "model")
+        if n_none == n:
+            published = (
+                f"For {models}, it is known when the training data end, and no test case that was scored is known to have been published by "
+                "then."
+            )
+        elif n_none:
+            published = (
+                f"Of {models} whose training data end on a known date, {f.number(n_none, 0)} {f.verb(n_none, 'was', 'were')} scored on no test "
+                "case that is known to have been published by then."
+            )
+        elif n == 1:
+            published = f"The training data of {models} end on a known date, and this model was scored on test cases that were published by then."
+        else:
+            published = f"Each of {models} whose training data end on a known date was scored on test cases that were published by that date."
         before = sentences(
-            _published_before(cutoffs),
+            published,
             f"For {f.count(n_unknown, 'model')}, it is not known when the training data end."
             if n_unknown
             else "",
@@ -96,25 +111,6 @@ def _known_by_heart(own: Ratios) -> str:
         as_high,
         "A high ratio is a sign of memorisation; a low ratio does not rule it out.",
     )
-
-
-def _published_before(cutoffs: Cutoffs) -> str:
-    """Sentence on how many models with a known cut-off had test cases published before it."""
-    n, models = len(cutoffs.known), f.count(len(cutoffs.known), "model")
-    n_none = sum(model.before is None for model in cutoffs.known)
-    if n_none == n:
-        return (
-            f"For {models}, it is known when the training data end, and no test case that was scored is known to have been published by "
-            "then."
-        )
-    if n_none:
-        return (
-            f"Of {models} whose training data end on a known date, {f.number(n_none, 0)} {f.verb(n_none, 'was', 'were')} scored on no test "
-            "case that is known to have been published by then."
-        )
-    if n == 1:
-        return f"The training data of {models} end on a known date, and this model was scored on test cases that were published by then."
-    return f"Each of {models} whose training data end on a known date was scored on test cases that were published by that date."
 
 
 RATIOS = (
