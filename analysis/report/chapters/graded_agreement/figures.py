@@ -52,13 +52,6 @@ def graded_confusion(source: SourceResults, tables: Tables) -> Figure:
     """A cell for each two grades: how many answers; shaded by its share of what people gave that grade."""
     own = need(source.of(GradedAgreement).graded_agreement)
     table = need(own.confusion)
-    cells = _cells(table)
-    shown = cells[["judge_points", "human_points", "n", "share"]]
-    text = confusion_figure(own, table)
-    return make_figure("graded_confusion", _chart(cells, table), text, shown)
-
-
-def _cells(table: Confusion) -> pd.DataFrame:
     counts = np.array(table.counts)
     total = counts.sum(axis=0)
     rows = [
@@ -75,7 +68,10 @@ def _cells(table: Confusion) -> pd.DataFrame:
         for i, judge in enumerate(table.values)
         for j, human in enumerate(table.values)
     ]
-    return pd.DataFrame(rows)
+    cells = pd.DataFrame(rows)
+    shown = cells[["judge_points", "human_points", "n", "share"]]
+    text = confusion_figure(own, table)
+    return make_figure("graded_confusion", _chart(cells, table), text, shown)
 
 
 def _chart(cells: pd.DataFrame, table: Confusion) -> Drawn:
@@ -95,29 +91,24 @@ def _chart(cells: pd.DataFrame, table: Confusion) -> Drawn:
     numbers = chart(words).mark_text().encode(
         x=x, y=y, text=alt.Text("n:Q", format=",d"), color=ink
     )  # fmt: skip
-    return alt.layer(frame, shaded, numbers, *_axes(table)).properties(
-        width=CELL * k, height=CELL * 0.62 * k
-    )
-
-
-def _axes(table: Confusion) -> list[Drawn]:
-    """Grades beside and below, abstention by its name, and whose they are."""
-    k = len(table.values)
+    # Grades beside and below, abstention by its name, and whose they are
     names = ["abstained" if v < 0 else f"{v:g}".replace("-", MINUS) for v in table.values]
-    below = pd.DataFrame({"x": [n + 0.5 for n in range(k)], "name": names})
-    beside = pd.DataFrame({"y": [k - n - 0.5 for n in range(k)], "name": names})
-    height = CELL * 0.62 * k
+    below = chart(pd.DataFrame({"x": [n + 0.5 for n in range(k)], "name": names}))
+    beside = chart(pd.DataFrame({"y": [k - n - 0.5 for n in range(k)], "name": names}))
+    width, height = CELL * k, CELL * 0.62 * k
     centred: dict[str, Any] = {"colour": INK, "align": "center"}
-    return [
-        chart(below)
-        .mark_text(baseline="top")
-        .encode(x=alt.X("x:Q"), y=alt.value(height + 5), text="name:N"),
-        chart(beside)
-        .mark_text(align="right", dx=-6)
-        .encode(x=alt.value(0), y=alt.Y("y:Q"), text="name:N"),
-        note("Points by people", CELL * k / 2, height + 22, **centred, baseline="top"),
+    axes = [
+        below.mark_text(baseline="top").encode(
+            x=alt.X("x:Q"), y=alt.value(height + 5), text="name:N"
+        ),
+        beside.mark_text(align="right", dx=-6).encode(
+            x=alt.value(0), y=alt.Y("y:Q"), text="name:N"
+        ),
+        note("Points by people", width / 2, height + 22, **centred, baseline="top"),
         note("Points by the judge", -62, height / 2, **centred, baseline="bottom", angle=270),
     ]
+    drawn = alt.layer(frame, shaded, numbers, *axes)
+    return drawn.properties(width=width, height=height)
 
 
 # --- Rates freed of the judge's errors, and under other thresholds, as pictures.

@@ -21,7 +21,7 @@ from analysis.stats.graded.correction import METHOD, Corrected, CorrectedRates, 
 from analysis.stats.graded.judge_bias import Bias, bias_by_length, corrected, own_family_bias
 from analysis.stats.graded.rates import Share
 from analysis.stats.graded.scale import on_rubric, on_scale, said
-from analysis.stats.graded.sensitivity import Sensitivity, by_threshold
+from analysis.stats.graded.sensitivity import by_threshold
 
 Floats = npt.NDArray[np.float64]
 
@@ -134,16 +134,27 @@ def correct(data: GradedData) -> CorrectedModels:
     judge = data.models["judge"].tolist()
     judged = [model for model in data.judged_models() if judge[model] >= 0]
     alike = [model for model in judged if data.grades_as_people(judge[model])]
-    models = [
-        ModelCorrected(
+    models = []
+    for model in alike:
+        rows = _rows(data, model)
+        by_judge = [FATES[code] for code in codes(rows["fate"])]
+        by_people = [
+            None if np.isnan(value) else data.rubric.fate(value).value
+            for value in rows["human_points"]
+        ]
+        clusters, has_text = clusters_of(data, rows).tolist(), rows["has_text"].tolist()
+        found = present(
+            try_estimate(corrected_rates, by_judge, by_people, clusters, has_text=has_text)
+        )
+        if found is None:
+            continue
+        one = ModelCorrected(
             **data.model_name(model),
             judge=str(data.judges["name"].iloc[judge[model]]),
-            n_contested=int(_rows(data, model)["is_contested"].sum()),
+            n_contested=int(rows["is_contested"].sum()),
             found=found,
         )
-        for model in alike
-        if (found := present(try_estimate(_corrected, data, model)))
-    ]
+        models.append(one)
     if not models:
         raise NotEnough(
             "People have not graded any answer that a judge graded by the same rubric.",
@@ -155,8 +166,31 @@ def correct(data: GradedData) -> CorrectedModels:
 
 def vary(data: GradedData) -> Thresholds:
     """Raises NotEnough without graded answers."""
-    models = tuple(_thresholds(data, model) for model in data.judged_models())
-    return Thresholds(models, data.is_simulated)
+    models = []
+    for model in data.judged_models():
+        rows = _rows(data, model)
+        found = by_threshold(
+            rows["points"].tolist(),
+            data.rubric_of(model),
+            clusters_of(data, rows).tolist(),
+            has_text=rows["has_text"].tolist(),
+        )
+        thresholds = []
+        for one in found:
+            own, quadrant = one.rates, one.rates.rates.quadrant
+            threshold = Threshold(
+                one.good_from,
+                one.abstaining.value,
+                one.is_rule,
+                _of_share(own.rqr),
+                _of_share(own.sr) if own.sr else None,
+                _of_share(own.ar),
+                quadrant.value if quadrant else "",
+            )
+            thresholds.append(threshold)
+        name = data.model_name(model)
+        models.append(ModelThresholds(**name, thresholds=tuple(thresholds)))
+    return Thresholds(tuple(models), data.is_simulated)
 
 
 # Of rows: model, rate, found
@@ -199,41 +233,6 @@ THRESHOLD_COLUMNS = (
 def _rows(data: GradedData, model: int) -> pd.DataFrame:
     answers = data.answers
     return answers[(answers["model"] == model) & (answers["fate"] != NOT_GRADED)]
-
-
-def _corrected(data: GradedData, model: int) -> CorrectedRates:
-    rows = _rows(data, model)
-    judge = [FATES[code] for code in codes(rows["fate"])]
-    human = [
-        None if np.isnan(value) else data.rubric.fate(value).value for value in rows["human_points"]
-    ]
-    return corrected_rates(
-        judge, human, clusters_of(data, rows).tolist(), has_text=rows["has_text"].tolist()
-    )
-
-
-def _thresholds(data: GradedData, model: int) -> ModelThresholds:
-    rows = _rows(data, model)
-    found = by_threshold(
-        rows["points"].tolist(),
-        data.rubric_of(model),
-        clusters_of(data, rows).tolist(),
-        has_text=rows["has_text"].tolist(),
-    )
-    return ModelThresholds(**data.model_name(model), thresholds=tuple(map(_threshold, found)))
-
-
-def _threshold(found: Sensitivity) -> Threshold:
-    own, quadrant = found.rates, found.rates.rates.quadrant
-    return Threshold(
-        found.good_from,
-        found.abstaining.value,
-        found.is_rule,
-        _of_share(own.rqr),
-        _of_share(own.sr) if own.sr else None,
-        _of_share(own.ar),
-        quadrant.value if quadrant else "",
-    )
 
 
 def _of_share(share: Share) -> Varied:
@@ -305,17 +304,22 @@ class GradedAgreement:
 
 def build_graded_agreement(data: SourceData) -> Built:
     """The agreement, what follows from it, and tables of both. Raises NotEnough without graded answers."""
-    return _built(data.need_graded())
-
-
-def _built(data: GradedData) -> Built:
-    thresholds = vary(data)
-    agreement = try_estimate(_reliability, data)
-    corrected = try_estimate(correct, data)
+    graded = data.need_graded()
+    thresholds = vary(graded)
+    agreement = try_estimate(_reliability, graded)
+    corrected = try_estimate(correct, graded)
     rows = [(model, one) for model in thresholds.models for one in model.thresholds]
     tables = {"graded_thresholds": c.tidy(THRESHOLD_COLUMNS, rows)}
     if isinstance(agreement, Reliability):
-        tables |= _tables(agreement)
+        tables["graded_pairs"] = c.tidy(PAIRS, agreement.pairs)
+        if table := present(agreement.confusion):
+            cells = [
+                (table.judge, judge, human, n)
+                for judge, row in zip(table.values, table.counts, strict=True)
+                for human, n in zip(table.values, row, strict=True)
+            ]
+            names = ["judge", "judge_points", "human_points", "n"]
+            tables["graded_confusion"] = pd.DataFrame(cells, columns=names)
     if isinstance(corrected, CorrectedModels):
         tables["graded_corrected"] = c.tidy(CORRECTED, corrections(corrected))
     return Built(GradedAgreement(agreement, corrected, thresholds), tables)
@@ -443,16 +447,3 @@ PAIRS = (
     *c.data("kappa=kappa.value", "kappa=kappa.ci95", "fate_kappa=fate_kappa.value"),
     *c.data("fate_kappa=fate_kappa.ci95", "alpha=alpha.value", "alpha=alpha.ci95"),
 )
-
-
-def _tables(own: Reliability) -> dict[str, pd.DataFrame]:
-    found = {"graded_pairs": c.tidy(PAIRS, own.pairs)}
-    if isinstance(own.confusion, Confusion):
-        cells = [
-            (own.confusion.judge, judge, human, n)
-            for judge, row in zip(own.confusion.values, own.confusion.counts, strict=True)
-            for human, n in zip(own.confusion.values, row, strict=True)
-        ]
-        names = ["judge", "judge_points", "human_points", "n"]
-        found["graded_confusion"] = pd.DataFrame(cells, columns=names)
-    return found
