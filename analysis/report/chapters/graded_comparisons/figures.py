@@ -1,6 +1,5 @@
 """Differences of every two models, and accuracy against coverage."""
 
-from collections.abc import Sequence
 from dataclasses import asdict
 from itertools import pairwise
 from typing import Any
@@ -30,9 +29,6 @@ from analysis.presentation import make_figure
 from analysis.report.chapter import SourceResults, Tables, need_table
 from analysis.report.chapters.graded_comparisons.results import (
     BERT,
-    Compared,
-    Curve,
-    Deferral,
     GradedComparisons,
 )
 from analysis.report.chapters.graded_comparisons.words import (
@@ -50,6 +46,7 @@ from analysis.report.chapters.graded_rates.drawing import (
     rows_of,
 )
 from analysis.report.chapters.graded_rates.results import box
+from analysis.stats.arrays import Interval
 from analysis.stats.graded.text_metrics import COLUMNS
 
 PANELS = {"rqr": "Response quality", "sr": "Safety"}
@@ -62,7 +59,27 @@ ABSTAINING, THRESHOLD = "where it abstains", "below a threshold chosen on other 
 def graded_differences(source: SourceResults, tables: Tables) -> Figure:
     """A row for every two models, a panel for each rate; dark where it differs by more than chance."""
     own = need(source.of(GradedComparisons).graded_comparisons)
-    frame, rows = _differences(own)
+    label = {name: short(text, 22) for name, text in labels(own.models).items()}
+    names = [f"{label[pair.first]} – {label[pair.second]}" for pair in own.rqr]  # noqa: RUF001
+    names = [f"{name} ({n})" if name in names[:n] else name for n, name in enumerate(names)]
+    rows = Rows({}, names)
+    frame = pd.DataFrame(
+        [
+            {
+                "rate": pair.rate,
+                "first": pair.first,
+                "second": pair.second,
+                "row": name,
+                "difference": pair.difference,
+                "low": pair.ci95[0] if pair.ci95 else np.nan,
+                "high": pair.ci95[1] if pair.ci95 else np.nan,
+                "p_holm": pair.p_holm,
+                "colour": INK if pair.verdict.is_clear else LINE,
+            }
+            for pairs in (own.rqr, own.sr)
+            for pair, name in zip(pairs, names, strict=True)
+        ]
+    )
     ends = spread([*frame["low"], *frame["high"], *frame["difference"]], must=[0.0])
 
     def draw(place: Place) -> Drawn:
@@ -92,17 +109,27 @@ def graded_selective(source: SourceResults, tables: Tables) -> Figure:
             "colour": [colour[curve.name] for curve in own.curves],
         }
     )
-    # Names stand beside the ends, away from the lines
-    ends = ends.assign(**beside(ends, SIDE, HEIGHT, _strokes(own.curves)))
+    # Names stand beside the ends, away from the lines: boxes from each of their points to the next, in px from above
+    strokes: list[Rectangle] = []
+    for curve in own.curves:
+        xs = [SIDE * share for share in curve.coverage]
+        ys = [HEIGHT * (1 - share) for share in curve.accuracy]
+        for (x, other_x), (y, other_y) in zip(pairwise(xs), pairwise(ys), strict=True):
+            left, right, top, bottom = *sorted((x, other_x)), *sorted((y, other_y))
+            strokes.append((left, top - 1, right, bottom + 1))
+    ends = ends.assign(**beside(ends, SIDE, HEIGHT, strokes))
     frame = pd.concat(
         [pd.DataFrame(c.points).assign(name=c.name, colour=colour[c.name]) for c in own.curves],
         ignore_index=True,
     )
     shown = frame.rename(columns={"coverage": "rqr", "accuracy": "sr"})
-    x = x_of("rqr", [0, 1], share_axis("Coverage: answers that are kept", grid=True))
-    y = y_of("sr", [0, 1], share_axis("Accuracy: good answers of those kept", grid=True))
-    lines = chart(shown).mark_line(strokeWidth=1.6).encode(x=x, y=y, detail="name:N", color=own_colour())  # fmt: skip
-    dots = chart(ends).mark_point(filled=True, size=48).encode(x=x, y=y, color=own_colour())
+    at: dict[str, Any] = {
+        "x": x_of("rqr", [0, 1], share_axis("Coverage: answers that are kept", grid=True)),
+        "y": y_of("sr", [0, 1], share_axis("Accuracy: good answers of those kept", grid=True)),
+        "color": own_colour(),
+    }
+    lines = chart(shown).mark_line(strokeWidth=1.6).encode(**at, detail="name:N")
+    dots = chart(ends).mark_point(filled=True, size=48).encode(**at)
     drawn = alt.layer(lines, dots, named(ends)).properties(width=SIDE, height=HEIGHT)
     table = frame[["name", "coverage", "accuracy"]]
     return make_figure("graded_selective", drawn, selective_figure(own), table)
@@ -144,7 +171,22 @@ def graded_deferral(source: SourceResults, tables: Tables) -> Figure:
     own = need(source.of(GradedComparisons).graded_deferral)
     # Those with a curve first
     shown = sorted(own.models, key=lambda model: not model.points)[:MOST_PANELS]
-    frame = pd.concat([_policies(model) for model in shown], ignore_index=True)
+    rows: list[tuple[str, str, float, float, Interval | None]] = []
+    for model in shown:
+        # The line of asking at random from its end to its end, the curve, and two points
+        for share, good in ((0, model.model), (1, model.people)):
+            rows.append((model.name, RANDOM, share, good, None))
+        policies = [
+            *((CURVE, one) for one in model.points),
+            (ABSTAINING, model.abstaining),
+            *([(THRESHOLD, model.threshold)] if model.threshold else []),
+        ]
+        for what, one in policies:
+            rows.append((model.name, what, one.share_asked, one.good, one.good_ci95))
+    names = ["name", "asked_where", "share_asked", "good", "low", "high"]
+    frame = pd.DataFrame(
+        [(*row, *(ci95 or (np.nan, np.nan))) for *row, ci95 in rows], columns=names
+    ).astype(dict.fromkeys(names[2:], float))
     domain = share_domain([*frame["low"], *frame["high"], *frame["good"]], ())
     label = labels(shown)
 
@@ -159,22 +201,7 @@ def graded_deferral(source: SourceResults, tables: Tables) -> Figure:
     titles = [(label[model.name], "") for model in shown]
     drawn = grid(titles, draw, columns=columns_for(len(shown), 3), left=52, height=150)
     drawn = drawn.resolve_scale(color="shared", shape="shared", strokeDash="shared")
-    table = frame[["name", "asked_where", "share_asked", "good", "low", "high"]]
-    return make_figure("graded_deferral", drawn, deferral_figure(own, shown), table)
-
-
-def _policies(model: Deferral) -> pd.DataFrame:
-    """Points and lines of a model: ends and line of asking at random, curve, two points."""
-    random = [(RANDOM, share, good, None) for share, good in ((0, model.model), (1, model.people))]
-    curve = [(CURVE, one.share_asked, one.good, one.good_ci95) for one in model.points]
-    named = [(ABSTAINING, model.abstaining), *([(THRESHOLD, model.threshold)] if model.threshold else [])]  # fmt: skip
-    points = [(what, one.share_asked, one.good, one.good_ci95) for what, one in named]
-    rows = [
-        (model.name, what, share, good, *(ci95 or (np.nan, np.nan)))
-        for what, share, good, ci95 in (*random, *curve, *points)
-    ]
-    names = ["name", "asked_where", "share_asked", "good", "low", "high"]
-    return pd.DataFrame(rows, columns=names).astype(dict.fromkeys(names[2:], float))
+    return make_figure("graded_deferral", drawn, deferral_figure(own, shown), frame)
 
 
 def _panel(frame: pd.DataFrame, x: alt.X, y: alt.Y) -> Drawn:
@@ -203,37 +230,3 @@ def _panel(frame: pd.DataFrame, x: alt.X, y: alt.Y) -> Drawn:
         .mark_point(filled=True, size=70, color=HUMANS, stroke="white", strokeWidth=0.8)
         .encode(x=x, y=y, shape=shape),
     )
-
-
-def _differences(own: Compared) -> tuple[pd.DataFrame, Rows]:
-    label = {name: short(text, 22) for name, text in labels(own.models).items()}
-    names = [f"{label[pair.first]} – {label[pair.second]}" for pair in own.rqr]  # noqa: RUF001
-    names = [f"{name} ({n})" if name in names[:n] else name for n, name in enumerate(names)]
-    lines: list[dict[str, Any]] = [
-        {
-            "rate": pair.rate,
-            "first": pair.first,
-            "second": pair.second,
-            "row": name,
-            "difference": pair.difference,
-            "low": pair.ci95[0] if pair.ci95 else np.nan,
-            "high": pair.ci95[1] if pair.ci95 else np.nan,
-            "p_holm": pair.p_holm,
-            "colour": INK if pair.verdict.is_clear else LINE,
-        }
-        for pairs in (own.rqr, own.sr)
-        for pair, name in zip(pairs, names, strict=True)
-    ]
-    return pd.DataFrame(lines), Rows({}, names)
-
-
-def _strokes(curves: Sequence[Curve]) -> list[Rectangle]:
-    """Where the lines are, a box from each of their points to the next, in px from above."""
-    found = []
-    for curve in curves:
-        xs = [SIDE * share for share in curve.coverage]
-        ys = [HEIGHT * (1 - share) for share in curve.accuracy]
-        for (x, other_x), (y, other_y) in zip(pairwise(xs), pairwise(ys), strict=True):
-            left, right, top, bottom = *sorted((x, other_x)), *sorted((y, other_y))
-            found.append((left, top - 1, right, bottom + 1))
-    return found

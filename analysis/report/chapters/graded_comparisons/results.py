@@ -1,8 +1,7 @@
 """Every two models on the questions that both answered."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -38,6 +37,13 @@ RATES = ("rqr", "sr")
 PAIRS = (
     *c.data("rate", "first", "second", "n", "n_clusters", "difference", "se", "ci=ci95"),
     *c.data("p", "p_holm"),
+)
+# Of rows: model, where people are asked, with what result
+ASKED = (
+    *c.data("name=0.name", "asked_where=1", "n=0.n", "share_asked=2.share_asked", "good=2.good"),
+    *c.data("ci=2.good_ci95", "at_random=2.at_random"),
+    c.Column(None, lambda row: getattr(row[2], "confidence", np.nan), str, csv=("confidence",)),
+    c.Column(None, lambda row: getattr(row[2], "gain", np.nan), str, csv=("gain",)),
 )
 
 
@@ -75,7 +81,15 @@ def compare_models(data: GradedData) -> Compared:
         raise NotEnough(
             "Fewer than two models were graded by one judge.", "Let one judge grade two models."
         )
-    fates = {str(data.models["name"].iloc[m]): _fates(data, m) for m in models}
+    fates = {}
+    for model in models:
+        # None where it has no graded answer to the question
+        found: list[str | None] = [None] * len(data.questions)
+        own = data.answers["model"] == model
+        rows = data.answers[own & (data.answers["fate"] != NOT_GRADED)]
+        for question, code in zip(rows["question"], codes(rows["fate"]), strict=True):
+            found[question] = FATES[code]
+        fates[str(data.models["name"].iloc[model])] = found
     clusters = [f"cluster {k}" for k in data.cached(question_clusters)]
     rqr, sr = corrected([compare(fates, rate, clusters) for rate in ("rqr", "sr")])
     return Compared(
@@ -87,16 +101,6 @@ def compare_models(data: GradedData) -> Compared:
         sr_family=sr.family,
         is_simulated=data.is_simulated,
     )
-
-
-def _fates(data: GradedData, model: int) -> list[str | None]:
-    """(questions,) None where it has no graded answer."""
-    answers = data.answers
-    rows = answers[(answers["model"] == model) & (answers["fate"] != NOT_GRADED)]
-    found: list[str | None] = [None] * len(data.questions)
-    for question, code in zip(rows["question"], codes(rows["fate"]), strict=True):
-        found[question] = FATES[code]
-    return found
 
 
 # --- Accuracy of those answers that are kept, when the least sure are left out first.
@@ -145,43 +149,39 @@ class Kept:
 
 def select(data: GradedData) -> Kept:
     """Raises NotEnough where no answer is kept."""
-    answers = data.need_graded()
-    curves = [
-        curve
-        for model in data.judged_models()
-        if (curve := _curve(data, model, answers[answers["model"] == model]))
-    ]
+    graded = data.need_graded()
+    curves = []
+    for model in data.judged_models():
+        answers = graded[graded["model"] == model]
+        rows = answers[~answers["fate"].isin([ABSTAINED, NO_TEXT])]
+        if not rows["fate"].isin(READ).any():
+            continue
+        good, share = (rows["fate"] == GOOD).to_numpy(), len(rows) / len(answers)
+        sure = rows["confidence"]
+        coverage, accuracy, gain, ci95 = [share], [float(good.mean())], np.nan, None
+        if sure.notna().all() and len(rows) >= SELECTIVE_FEWEST and sure.nunique() > 1:
+            found = selective(sure, good, clusters_of(data, rows), seed=data.seed)
+            every = found.points
+            some = np.unique(np.linspace(0, len(every) - 1, MOST_POINTS).astype(int))
+            coverage = [share * every[k].coverage for k in some]
+            accuracy = [every[k].good for k in some]
+            gain, ci95 = found.gain, found.gain_ci95
+        curve = Curve(
+            **data.model_name(model),
+            n=len(answers),
+            n_kept=len(rows),
+            coverage=tuple(coverage),
+            accuracy=tuple(accuracy),
+            gain=gain,
+            gain_ci95=ci95,
+        )
+        curves.append(curve)
     if not curves:
         raise NotEnough(
             "Every answer abstained or has no text.",
             "Let a model or people answer without abstaining.",
         )
     return Kept(tuple(curves), data.is_simulated)
-
-
-def _curve(data: GradedData, model: int, answers: pd.DataFrame) -> Curve | None:
-    rows = answers[~answers["fate"].isin([ABSTAINED, NO_TEXT])]
-    if not rows["fate"].isin(READ).any():
-        return None
-    good, share = (rows["fate"] == GOOD).to_numpy(), len(rows) / len(answers)
-    sure = rows["confidence"]
-    coverage, accuracy, gain, ci95 = [share], [float(good.mean())], np.nan, None
-    if sure.notna().all() and len(rows) >= SELECTIVE_FEWEST and sure.nunique() > 1:
-        found = selective(sure, good, clusters_of(data, rows), seed=data.seed)
-        every = found.points
-        some = np.unique(np.linspace(0, len(every) - 1, MOST_POINTS).astype(int))
-        coverage = [share * every[k].coverage for k in some]
-        accuracy = [every[k].good for k in some]
-        gain, ci95 = found.gain, found.gain_ci95
-    return Curve(
-        **data.model_name(model),
-        n=len(answers),
-        n_kept=len(rows),
-        coverage=tuple(coverage),
-        accuracy=tuple(accuracy),
-        gain=gain,
-        gain_ci95=ci95,
-    )
 
 
 # --- Model and person: the model's answer where it is sure, else a person's to the same question.
@@ -317,28 +317,6 @@ def _mean(values: Bools | Floats, cluster: Ints) -> Ratio:
     return ratio(np.bincount(cluster, values), np.bincount(cluster))
 
 
-def _rows(model: Deferral) -> Iterator[dict[str, Any]]:
-    named = [
-        ("model abstains", model.abstaining),
-        *(("least confident", point) for point in model.points),
-        *([("threshold", model.threshold)] if model.threshold else []),
-    ]
-    for asked_where, asking in named:
-        low, high = asking.good_ci95 or (np.nan, np.nan)
-        yield {
-            "name": model.name,
-            "asked_where": asked_where,
-            "n": model.n,
-            "share_asked": asking.share_asked,
-            "good": asking.good,
-            "ci_low": low,
-            "ci_high": high,
-            "at_random": asking.at_random,
-            "confidence": asking.confidence if isinstance(asking, Threshold) else np.nan,
-            "gain": asking.gain if isinstance(asking, Threshold) else np.nan,
-        }
-
-
 # --- Overlap of words with the expert answer, beside the grades: reference metrics say how much a judge is needed.
 
 MOST = 2_000  # answers, drawn at random: some seconds
@@ -453,13 +431,10 @@ class GradedComparisons:
 
 def build_graded_comparisons(data: SourceData) -> Built:
     """Comparisons and their tables. Raises NotEnough without graded answers."""
-    return _built(data.need_graded())
-
-
-def _built(data: GradedData) -> Built:
-    data.need_graded()
-    compared, kept = try_estimate(compare_models, data), try_estimate(select, data)
-    deferred, measured = try_estimate(defer, data), try_estimate(measure, data)
+    graded = data.need_graded()
+    graded.need_graded()  # else each of the four parts would say that nothing is graded
+    compared, kept = try_estimate(compare_models, graded), try_estimate(select, graded)
+    deferred, measured = try_estimate(defer, graded), try_estimate(measure, graded)
     tables: dict[str, pd.DataFrame] = {}
     if isinstance(compared, Compared):
         tables["graded_comparisons"] = c.tidy(PAIRS, [*compared.rqr, *compared.sr])
@@ -469,8 +444,16 @@ def _built(data: GradedData) -> Built:
             ["name", "coverage", "accuracy"]
         ]
     if isinstance(deferred, Deferrals):
-        rows = [row for model in deferred.models for row in _rows(model)]
-        tables["graded_deferral"] = pd.DataFrame(rows)
+        asked = [
+            (model, where, one)
+            for model in deferred.models
+            for where, one in (
+                ("model abstains", model.abstaining),
+                *(("least confident", point) for point in model.points),
+                *([("threshold", model.threshold)] if model.threshold else []),
+            )
+        ]
+        tables["graded_deferral"] = c.tidy(ASKED, asked)
     if isinstance(measured, MissingResult):
         return Built(GradedComparisons(compared, kept, deferred, measured), tables)
     texts, tables["graded_texts"] = measured

@@ -62,7 +62,11 @@ def graded_comparisons_page(source: SourceResults, about: About) -> Page:
     methods = [one.method for one in (compared, selective, deferral, texts) if one is not None]
     methods += [selective.rule] if selective else []
     methods += [texts.bert_method] if texts and texts.bert_method else []
+    asked = deferral.models if deferral else ()
+    has_threshold = any(model.threshold for model in asked)
+    deferring = (*DEFERRAL, *(BELOW_THRESHOLD if has_threshold else ()))
     kept, experts = "Answers kept", "Answers compared with the expert answer"
+    instead = "Asking a person instead of the model"
     return Page(
         text=paragraphs(
             finding,
@@ -75,7 +79,7 @@ def graded_comparisons_page(source: SourceResults, about: About) -> Page:
             *c.page_table(
                 kept, SELECTIVE, selective.curves if selective else (), "graded_selective"
             ),
-            *(_deferral_table(deferral) if deferral else ()),
+            *c.page_table(instead, deferring, asked, "graded_deferral"),
             *c.page_table(experts, TEXTS, texts.metrics if texts else (), "graded_texts"),
         ],
         methods=methods,
@@ -172,6 +176,25 @@ def _over_better(model: Deferral) -> float:
     return model.abstaining.good - max(model.model, model.people)
 
 
+DEFERRAL = (
+    c.text("Model", "label"),
+    c.count("People's answers", "n"),
+    c.percent("Good answers of the model", "model"),
+    c.percent("Good of people", "people"),
+    c.percent("Asked where it abstains", "abstaining.share_asked"),
+    c.percent("Good", "abstaining.good"),
+    c.share_ci("95% CI", "abstaining.good_ci95"),
+    c.points("More than the better alone, points", _over_better),
+)
+BELOW_THRESHOLD = (
+    c.percent("Asked below the threshold", "threshold.share_asked"),
+    c.percent("Good", "threshold.good"),
+    c.share_ci("95% CI", "threshold.good_ci95"),
+    c.points("Gain, points", "threshold.gain"),
+    c.points_ci("95% CI", "threshold.gain_ci95"),
+)
+
+
 def _asking(own: Deferrals) -> str:
     """On the model that gains most, of those of which as much is known."""
     # Those with a threshold first, by what it gains; the others by what asking where they abstain does
@@ -204,29 +227,6 @@ def _asking(own: Deferrals) -> str:
         below,
         chosen,
     )
-
-
-def _deferral_table(own: Deferrals) -> list[Table]:
-    below = (
-        c.percent("Asked below the threshold", "threshold.share_asked"),
-        c.percent("Good", "threshold.good"),
-        c.share_ci("95% CI", "threshold.good_ci95"),
-        c.points("Gain, points", "threshold.gain"),
-        c.points_ci("95% CI", "threshold.gain_ci95"),
-    )
-    columns = (
-        c.text("Model", "label"),
-        c.count("People's answers", "n"),
-        c.percent("Good answers of the model", "model"),
-        c.percent("Good of people", "people"),
-        c.percent("Asked where it abstains", "abstaining.share_asked"),
-        c.percent("Good", "abstaining.good"),
-        c.share_ci("95% CI", "abstaining.good_ci95"),
-        c.points("More than the better alone, points", _over_better),
-        *(below if any(model.threshold for model in own.models) else ()),
-    )
-    title = "Asking a person instead of the model"
-    return c.page_table(title, columns, own.models, "graded_deferral")
 
 
 def deferral_figure(own: Deferrals, shown: Sequence[Deferral]) -> FigureText:
