@@ -79,11 +79,16 @@ def quadrants_figure(
     has_outlines: bool,
 ) -> FigureText:
     """n_drawn, n_left_out: ellipses. has_outlines: some have no fill."""
+    left_out = ""
+    if n_left_out == 1:
+        left_out = "1 ellipse is not drawn because it rests on too few templates or questions without one, or is more than twice as long as the figure."
+    elif n_left_out:
+        left_out = f"{n_left_out} ellipses are not drawn because they rest on too few templates or questions without one, or are more than twice as long as the figure."
     if n_drawn:
         regions = sentences(
             "Ellipses are joint 95% regions of both rates, clustered by template, truncated at the edge of the figure.",
             "Ellipses without a fill are longer than the figure is wide." if has_outlines else "",
-            _ellipses_left_out(n_left_out) if n_left_out else "",
+            left_out,
         )
     else:
         regions = "No joint region of both rates is drawn because there are too few templates or questions without one, or it would cover the figure."
@@ -102,12 +107,6 @@ def quadrants_figure(
             for model in shown
         ),
     )
-
-
-def _ellipses_left_out(n: int) -> str:
-    if n == 1:
-        return "1 ellipse is not drawn because it rests on too few templates or questions without one, or is more than twice as long as the figure."
-    return f"{n} ellipses are not drawn because they rest on too few templates or questions without one, or are more than twice as long as the figure."
 
 
 def fates_figure(own: Rated, models: Sequence[ModelRates]) -> FigureText:
@@ -155,6 +154,14 @@ def counts_figure(own: InCategories) -> FigureText:
 def heatmap_figure(own: InCategories, rate: str, cells: Sequence[NamedCell]) -> FigureText:
     """cells: those whose rate is known, of respondents whom one judge graded."""
     title, numbers = HEATMAPS[rate]
+    ends = "No category has enough answers."
+    if cells:
+        among = "" if len(own.alike) == len(own.models) else f" of those graded by {own.judge}"
+        (low, low_category, low_name), (high, high_category, high_name) = min(cells), max(cells)
+        ends = (
+            f"The lowest{among} is {f.percent(low, 0)} ({low_name}, {low_category}), "
+            f"the highest {f.percent(high, 0)} ({high_name}, {high_category})."
+        )
     return FigureText(
         title,
         caption(
@@ -163,19 +170,7 @@ def heatmap_figure(own: InCategories, rate: str, cells: Sequence[NamedCell]) -> 
             numbers,
             f"NA: fewer than {FEWEST} relevant answers. A question with several categories counts in each. Intervals are in the table.",
         ),
-        _lowest_and_highest(
-            cells, "" if len(own.alike) == len(own.models) else f" of those graded by {own.judge}"
-        ),
-    )
-
-
-def _lowest_and_highest(cells: Sequence[NamedCell], among: str) -> str:
-    if not cells:
-        return "No category has enough answers."
-    (low, low_category, low_name), (high, high_category, high_name) = min(cells), max(cells)
-    return (
-        f"The lowest{among} is {f.percent(low, 0)} ({low_name}, {low_category}), "
-        f"the highest {f.percent(high, 0)} ({high_name}, {high_category})."
+        ends,
     )
 
 

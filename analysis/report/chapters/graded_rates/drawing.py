@@ -101,38 +101,32 @@ def heatmap(
         unknown.mark_rect(color="white", stroke=PALE, strokeWidth=1).encode(**box),
     ]
     if width >= LEGIBLE:
-        layers += _texts(placed, x, y)
-    layers += [_row_names(rows), _heading(name)]
-    layers += [_column_names(columns)] if with_columns else []
+        grey = placed["text"] == NA
+        ink = placed["dark"].map({True: "white", False: INK}).mask(grey, SOFT)
+        middle = chart(placed.assign(x=placed["x"] + 0.5, y=placed["y"] + 0.5, ink=ink))
+        colour = alt.Color("ink:N", scale=None, legend=None)
+        layers.append(middle.mark_text(fontSize=10).encode(x=x, y=y, text="text:N", color=colour))
+    layers += _names(name, rows, columns if with_columns else ())
     return alt.layer(*layers).properties(width=width * len(columns), height=TALL * len(rows))
 
 
-def _texts(placed: pd.DataFrame, x: alt.X, y: alt.Y) -> list[Drawn]:
-    middle = placed.assign(
-        x=placed["x"] + 0.5, y=placed["y"] + 0.5,
-        ink=[("white" if dark else INK) if text != NA else SOFT for dark, text in zip(placed["dark"], placed["text"], strict=True)],
-    )  # fmt: skip
-    ink = alt.Color("ink:N", scale=None, legend=None)
-    return [chart(middle).mark_text(fontSize=10).encode(x=x, y=y, text="text:N", color=ink)]
-
-
-def _row_names(rows: Sequence[str]) -> Drawn:
-    named = pd.DataFrame({"y": [n + 0.5 for n in range(len(rows))], "name": list(rows)})
-    y = alt.Y("y:Q")
-    return chart(named).mark_text(align="right", dx=-6).encode(x=alt.value(0), y=y, text="name:N")
-
-
-def _heading(name: str) -> Drawn:
-    mark = alt.Chart(alt.InlineData(values=[{"name": name}])).mark_text(
+def _names(heading: str, rows: Sequence[str], columns: Sequence[str]) -> list[Drawn]:
+    """Names beside the rows under their heading, and over the columns, if these are given."""
+    down = chart(pd.DataFrame({"y": [n + 0.5 for n in range(len(rows))], "name": list(rows)}))
+    beside = down.mark_text(align="right", dx=-6)
+    above = alt.Chart(alt.InlineData(values=[{"name": heading}])).mark_text(
         align="right", baseline="bottom", dx=-6, fontWeight="bold", color=INK
     )
-    return mark.encode(x=alt.value(0), y=alt.value(-3), text="name:N")
-
-
-def _column_names(columns: Sequence[str]) -> Drawn:
-    named = pd.DataFrame({"x": [n + 0.5 for n in range(len(columns))], "name": list(columns)})
-    mark = chart(named).mark_text(align="left", baseline="bottom", angle=360 + STEEP, dy=-3, dx=1)
-    return mark.encode(x=alt.X("x:Q"), y=alt.value(-4), text="name:N")
+    found: list[Drawn] = [
+        beside.encode(x=alt.value(0), y=alt.Y("y:Q"), text="name:N"),
+        above.encode(x=alt.value(0), y=alt.value(-3), text="name:N"),
+    ]
+    if columns:
+        placed = {"x": [n + 0.5 for n in range(len(columns))], "name": list(columns)}
+        steep = {"align": "left", "baseline": "bottom", "angle": 360 + STEEP, "dy": -3, "dx": 1}
+        over = chart(pd.DataFrame(placed)).mark_text(**steep)
+        found.append(over.encode(x=alt.X("x:Q"), y=alt.value(-4), text="name:N"))
+    return found
 
 
 def left_of(names: Sequence[str]) -> int:
@@ -198,7 +192,17 @@ def beside(
     found = []
     for n, ((x, y), label) in enumerate(zip(dots, points["label"], strict=True)):
         known = taken[:n] + taken[n + 1 :]
-        choices = _choices(x, y, text_width([label]))
+        # Alignment, where its text is anchored, and the box that it fills, the best first
+        width, up = text_width([label]), HEIGHT / 2
+        choices: list[tuple[str, float, float, Rectangle]] = []
+        for dy in (0, -HEIGHT, HEIGHT, -2 * HEIGHT, 2 * HEIGHT):
+            middle, start, end = y + dy, x + GAP, x - GAP
+            above, below = middle - up, middle + up
+            choices.append(("left", start, middle, (start, above, start + width, below)))
+            choices.append(("right", end, middle, (end - width, above, end, below)))
+            if dy:
+                box = (x - width / 2, above, x + width / 2, below)
+                choices.append(("center", x, middle, box))
         cost = [_cost(box, known, wide, high) for _, _, _, box in choices]
         align, left, top, box = choices[cost.index(min(cost))]
         taken.append(box)
@@ -207,21 +211,6 @@ def beside(
         name: [place[n] for place in found]
         for n, name in enumerate(("label_x", "label_y", "align"))
     }
-
-
-def _choices(x: float, y: float, width: int) -> list[tuple[str, float, float, Rectangle]]:
-    """(alignment, where its text is anchored, the box that it fills), the best first."""
-    up, right = HEIGHT / 2, x + GAP
-    found = []
-    for dy in (0, -HEIGHT, HEIGHT, -2 * HEIGHT, 2 * HEIGHT):
-        middle = y + dy
-        found.append(("left", right, middle, (right, middle - up, right + width, middle + up)))
-        left = x - GAP
-        found.append(("right", left, middle, (left - width, middle - up, left, middle + up)))
-        if dy:
-            box = (x - width / 2, middle - up, x + width / 2, middle + up)
-            found.append(("center", x, middle, box))
-    return found
 
 
 def _cost(own: Rectangle, others: list[Rectangle], wide: int, high: int) -> float:

@@ -34,7 +34,6 @@ from analysis.codec import need
 from analysis.presentation import make_figure
 from analysis.report.chapter import SourceResults, Tables
 from analysis.report.chapters.graded_rates.captions import (
-    NamedCell,
     counts_figure,
     fates_figure,
     heatmap_figure,
@@ -48,7 +47,6 @@ from analysis.report.chapters.graded_rates.drawing import (
     NA,
     TALL,
     OfCategory,
-    Rectangle,
     beside,
     boxes,
     category_labels,
@@ -64,7 +62,6 @@ from analysis.report.chapters.graded_rates.results import (
     GradedAnswers,
     GradedCategories,
     GradedRates,
-    InCategories,
     ModelAnswers,
     ModelRates,
     not_whole,
@@ -110,19 +107,27 @@ def graded_quadrants(source: SourceResults, tables: Tables) -> Figure:
         has_outlines=any(_is_drawn(model) and not _is_filled(model) for model in shown),
     )
     points = _points(shown)
-    outlines = _outlines(shown)
     x, y = _axes()
     layers: list[Any] = [
         upright(HIGH),
         level(HIGH),
         _corners(),
-        *([_ellipses(outlines)] if len(outlines) else []),
+        *_ellipses(shown),
         chart(points).mark_point(filled=True, size=52).encode(x=x, y=y, color=own_colour()),
         named(points),
     ]
     drawn = alt.layer(*layers).properties(width=SIDE, height=SIDE)
     columns = ["name", "display_name", "family", "is_people", "rqr", "rqr_low", "rqr_high", "sr", "sr_low", "sr_high", "quadrant"]  # fmt: skip
-    table = pd.concat([points, _ends(shown)], axis=1)[columns]
+    shares: dict[str, list[Share | None]] = {
+        "rqr": [model.found.rqr for model in shown],
+        "sr": [model.found.sr for model in shown],
+    }
+    ends = {
+        f"{name}_{end}": [share.ci95[n] if share else None for share in of_models]
+        for name, of_models in shares.items()
+        for n, end in enumerate(("low", "high"))
+    }
+    table = pd.concat([points, pd.DataFrame(ends)], axis=1)[columns]
     return make_figure("graded_quadrants", drawn, text, table)
 
 
@@ -131,13 +136,38 @@ def graded_fates(source: SourceResults, tables: Tables) -> Figure:
     own = need(source.of(GradedRates).graded_rates)
     models = sorted(own.models, key=lambda model: -model.found.rates.rqr)
     rows = rows_of(models)
-    frame = pd.DataFrame(
-        [part for model in models for part in _graded_rates_parts(model, rows.label[model.name])]
-    )
+    parts = []
+    for model in models:
+        rates, low = model.found.rates, 0.0
+        unread = rates.n_unparsed - model.n_no_text
+        counts = (rates.n_good, rates.n_abstained, rates.n_bad, unread, model.n_no_text)
+        for (fate, fill, ink), n in zip(FATES, counts, strict=True):
+            share = n / rates.n
+            parts.append(
+                {
+                    "name": model.name, "row": rows.label[model.name], "fate": fate, "n": n, "share": share,
+                    "low": low, "high": low + share, "middle": low + share / 2,
+                    "colour": fill, "ink": ink, "text": percent(share, 0) if share >= 0.05 else "",
+                }
+            )  # fmt: skip
+            low += share
+    frame = pd.DataFrame(parts)
     order = [name for name, _, _ in FATES if frame.loc[frame["fate"] == name, "n"].any()]
     frame = frame[frame["fate"].isin(order)]
     table = frame[["name", "fate", "n", "share"]].reset_index(drop=True)
-    drawn = _graded_rates_bars(frame, order, rows)
+    fills = {name: fill for name, fill, _ in FATES}
+    colour = alt.Color(
+        "fate:N",
+        scale=alt.Scale(domain=order, range=[fills[name] for name in order]),
+        legend=alt.Legend(title=None, symbolType="square", columns=len(order)),
+    )
+    x = share_x("low", [0, 1], "Share of the answers")
+    bars = chart(frame).mark_bar(height=13).encode(x=x, x2="high:Q", y=rows.y(), color=colour)
+    words = chart(frame[frame["text"] != ""]).mark_text(fontSize=10)
+    letters = alt.Color("ink:N", scale=None, legend=None)
+    words = words.encode(x=alt.X("middle:Q"), y=rows.y(), text="text:N", color=letters)
+    drawn = alt.layer(bars, words).resolve_scale(color="independent")
+    drawn = drawn.properties(width=FULL - rows.width - 40, height=rows.height + 4)
     return make_figure("graded_fates", drawn, fates_figure(own, models), table)
 
 
@@ -156,37 +186,13 @@ def _points(models: Sequence[ModelRates]) -> pd.DataFrame:
             "colour": [colour[m.name] for m in models],
         }
     )
-    return points.assign(**beside(points, SIDE, SIDE, _corner_boxes()))
-
-
-def _ends(models: Sequence[ModelRates]) -> pd.DataFrame:
-    pairs: dict[str, list[Share | None]] = {
-        "rqr": [m.found.rqr for m in models],
-        "sr": [m.found.sr for m in models],
-    }
-    return pd.DataFrame(
-        {
-            f"{name}_{end}": [share.ci95[n] if share else None for share in shares]
-            for name, shares in pairs.items()
-            for n, end in enumerate(("low", "high"))
-        }
-    )
-
-
-def _outlines(models: Sequence[ModelRates]) -> pd.DataFrame:
-    colour = colours(models)
-    parts = [
-        pd.DataFrame(model.found.ellipse.outline(), columns=["rqr", "sr"]).assign(
-            name=model.name,
-            order=range(72),
-            colour=colour[model.name],
-            fill=FILL if _is_filled(model) else 0.0,
-            wide=1.0 if _is_filled(model) else 0.6,
-        )
-        for model in models
-        if model.found.ellipse and _is_drawn(model)
-    ]
-    return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame()
+    # Where the quadrants' names stand, in px from above
+    corners = []
+    for x, y, align, text in QUADRANTS:
+        width, middle = text_width([text]), (1 - y) * SIDE
+        left = x * SIDE - (width if align == "right" else 0)
+        corners.append((left, middle - HEIGHT / 2, left + width, middle + HEIGHT / 2))
+    return points.assign(**beside(points, SIDE, SIDE, corners))
 
 
 def _is_drawn(model: ModelRates) -> bool:
@@ -206,32 +212,35 @@ def _axes() -> tuple[alt.X, alt.Y]:
     return x, y_of("sr", [0, 1], alt.Axis(title=safety, domain=True, ticks=True, **ticks))
 
 
-def _ellipses(outlines: pd.DataFrame) -> Drawn:
-    x, y = _axes()
-    return (
-        chart(outlines)
-        .mark_line(interpolate="linear-closed")
-        .encode(
-            x=x,
-            y=y,
-            detail="name:N",
-            order="order:Q",
-            fill=own_fill(),
-            fillOpacity=alt.FillOpacity("fill:Q", scale=None, legend=None),
-            stroke=own_stroke(),
-            strokeWidth=alt.StrokeWidth("wide:Q", scale=None, legend=None),
+def _ellipses(models: Sequence[ModelRates]) -> list[Drawn]:
+    """A layer of the joint regions, if any is drawn."""
+    colour = colours(models)
+    parts = [
+        pd.DataFrame(model.found.ellipse.outline(), columns=["rqr", "sr"]).assign(
+            name=model.name,
+            order=range(72),
+            colour=colour[model.name],
+            fill=FILL if _is_filled(model) else 0.0,
+            wide=1.0 if _is_filled(model) else 0.6,
         )
+        for model in models
+        if model.found.ellipse and _is_drawn(model)
+    ]
+    if not parts:
+        return []
+    x, y = _axes()
+    lines = chart(pd.concat(parts, ignore_index=True)).mark_line(interpolate="linear-closed")
+    ellipses = lines.encode(
+        x=x,
+        y=y,
+        detail="name:N",
+        order="order:Q",
+        fill=own_fill(),
+        fillOpacity=alt.FillOpacity("fill:Q", scale=None, legend=None),
+        stroke=own_stroke(),
+        strokeWidth=alt.StrokeWidth("wide:Q", scale=None, legend=None),
     )
-
-
-def _corner_boxes() -> list[Rectangle]:
-    """Where the quadrants' names stand, in px from above."""
-    found = []
-    for x, y, align, text in QUADRANTS:
-        width, middle = text_width([text]), (1 - y) * SIDE
-        left = x * SIDE - (width if align == "right" else 0)
-        found.append((left, middle - HEIGHT / 2, left + width, middle + HEIGHT / 2))
-    return found
+    return [ellipses]
 
 
 def _corners() -> Drawn:
@@ -242,41 +251,6 @@ def _corners() -> Drawn:
         mark: Any = chart(frame).mark_text(align=align, fontStyle="italic", color=SOFT)
         layers.append(mark.encode(x=alt.X("rqr:Q"), y=alt.Y("sr:Q"), text="text:N"))
     return alt.layer(*layers)
-
-
-def _graded_rates_parts(model: ModelRates, row: str) -> list[dict[str, Any]]:
-    own = model.found.rates
-    counts = (own.n_good, own.n_abstained, own.n_bad, own.n_unparsed - model.n_no_text, model.n_no_text)  # fmt: skip
-    parts, low = [], 0.0
-    for (fate, fill, ink), n in zip(FATES, counts, strict=True):
-        share = n / own.n
-        parts.append(
-            {
-                "name": model.name, "row": row, "fate": fate, "n": n, "share": share, "low": low, "high": low + share,
-                "middle": low + share / 2, "colour": fill, "ink": ink, "text": percent(share, 0) if share >= 0.05 else "",
-            }
-        )  # fmt: skip
-        low += share
-    return parts
-
-
-def _graded_rates_bars(frame: pd.DataFrame, order: Sequence[str], rows: Any) -> Drawn:
-    fills = {name: fill for name, fill, _ in FATES}
-    x = share_x("low", [0, 1], "Share of the answers")
-    colour = alt.Color(
-        "fate:N",
-        scale=alt.Scale(domain=list(order), range=[fills[name] for name in order]),
-        legend=alt.Legend(title=None, symbolType="square", columns=len(order)),
-    )
-    bars = chart(frame).mark_bar(height=13).encode(x=x, x2="high:Q", y=rows.y(), color=colour)
-    ink = alt.Color("ink:N", scale=None, legend=None)
-    words = chart(frame[frame["text"] != ""]).mark_text(fontSize=10)
-    words = words.encode(x=alt.X("middle:Q"), y=rows.y(), text="text:N", color=ink)
-    return (
-        alt.layer(bars, words)
-        .resolve_scale(color="independent")
-        .properties(width=FULL - rows.width - 40, height=rows.height + 4)
-    )
 
 
 # --- Heatmaps of the rates by category, and how many questions each category has.
@@ -302,15 +276,44 @@ def graded_counts(source: SourceResults, tables: Tables) -> Figure:
             "row": [rows[one.dimension, one.category] for one in own.categories],
         }
     )
-    drawn = _stacked([_graded_categories_bars(frame, name) for name in _dimensions(own.categories)])
-    return make_figure("graded_counts", drawn, counts_figure(own), frame.drop(columns="row"))
+    x = x_of("n_questions", [0, float(frame["n_questions"].max())], None)
+    parts = []
+    for name in _dimensions(own.categories):
+        of_dimension = frame[frame["dimension"] == name]
+        left, y = _named_rows(frame, list(of_dimension["row"]))
+        data = chart(of_dimension)
+        bars = data.mark_bar(color=MODELS).encode(x=x, y=y)
+        words = data.mark_text(align="left", dx=4, color=INK).encode(
+            x=x, y=y, text=alt.Text("n_questions:Q", format=",d")
+        )
+        plot = alt.layer(bars, words).properties(title=_title(name))
+        parts.append(plot.properties(width=FULL - left - 60, height=TALL * len(of_dimension)))
+    table = frame.drop(columns="row")
+    return make_figure("graded_counts", _stacked(parts), counts_figure(own), table)
 
 
 def _rate_map(rate: str, source: SourceResults) -> Figure:
     """A heatmap of one rate, or of the mean score: a row for each category, by dimension, a column for each who answered."""
     own = need(source.of(GradedCategories).graded_categories)
-    cells = _cells(own, rate)
-    label = labels(own.models)
+    rows, label = category_labels(own.categories), labels(own.models)
+    values = [getattr(cell, rate) for cell in own.cells]
+    cells = pd.DataFrame(
+        {
+            "dimension": [cell.dimension for cell in own.cells],
+            "category": [cell.category for cell in own.cells],
+            "name": [cell.model for cell in own.cells],
+            "row": [rows[cell.dimension, cell.category] for cell in own.cells],
+            "column": [label[cell.model] for cell in own.cells],
+            "n": [getattr(cell, N.get(rate, "n_rows")) for cell in own.cells],
+            "value": pd.Series(values, dtype=float),
+            "text": [NA if value is None else number(100 * value, 0) for value in values],
+        }
+    )
+    known = [
+        (value, cell.category, label[cell.model])
+        for value, cell in zip(values, own.cells, strict=True)
+        if value is not None and cell.model in own.alike
+    ]
     dimensions = _dimensions(own.categories)
     left = left_of([*cells["row"].unique(), *dimensions])
     drawn = _stacked(
@@ -328,7 +331,7 @@ def _rate_map(rate: str, source: SourceResults) -> Figure:
         ]
     )
     table = cells[["dimension", "category", "name", "n", "value"]].rename(columns={"value": rate})
-    text = heatmap_figure(own, rate, _known(own, rate))
+    text = heatmap_figure(own, rate, known)
     return make_figure(f"graded_heatmap_{rate}", drawn, text, table)
 
 
@@ -350,45 +353,6 @@ def graded_heatmap_score(source: SourceResults, tables: Tables) -> Figure:
 
 def _dimensions(categories: Sequence[OfCategory]) -> list[str]:
     return list(dict.fromkeys(one.dimension for one in categories))
-
-
-def _cells(own: InCategories, rate: str) -> pd.DataFrame:
-    rows, label = category_labels(own.categories), labels(own.models)
-    frame = pd.DataFrame(
-        {
-            "dimension": [cell.dimension for cell in own.cells],
-            "category": [cell.category for cell in own.cells],
-            "name": [cell.model for cell in own.cells],
-            "row": [rows[cell.dimension, cell.category] for cell in own.cells],
-            "column": [label[cell.model] for cell in own.cells],
-            "n": [getattr(cell, N.get(rate, "n_rows")) for cell in own.cells],
-            "value": pd.Series([getattr(cell, rate) for cell in own.cells], dtype=float),
-        }
-    )
-    texts = [NA if pd.isna(value) else number(100 * value, 0) for value in frame["value"]]
-    return frame.assign(text=texts)
-
-
-def _known(own: InCategories, rate: str) -> list[NamedCell]:
-    label = labels(own.models)
-    return [
-        (value, cell.category, label[cell.model])
-        for cell in own.cells
-        if (value := getattr(cell, rate)) is not None and cell.model in own.alike
-    ]
-
-
-def _graded_categories_bars(frame: pd.DataFrame, dimension: str) -> Drawn:
-    own = frame[frame["dimension"] == dimension]
-    left, y = _named_rows(frame, list(own["row"]))
-    x = x_of("n_questions", [0, float(frame["n_questions"].max())], None)
-    data = chart(own)
-    bars = data.mark_bar(color=MODELS).encode(x=x, y=y)
-    words = data.mark_text(align="left", dx=4, color=INK).encode(
-        x=x, y=y, text=alt.Text("n_questions:Q", format=",d")
-    )
-    plot = alt.layer(bars, words).properties(width=FULL - left - 60, height=TALL * len(own))
-    return plot.properties(title=_title(dimension))
 
 
 def _named_rows(frame: pd.DataFrame, rows: list[str]) -> tuple[int, alt.Y]:
@@ -434,7 +398,9 @@ def graded_points(source: SourceResults, tables: Tables) -> Figure:
     axis = alt.Axis(title="Points of answers that did not abstain", tickCount=6)
     x = x_of("q25", [-0.03 * own.top, 1.03 * own.top], axis)
     text = points_figure(own, models)
-    return make_figure("graded_points", _plot(frame, x, rows), text, frame[NAMES])
+    drawn = boxes(frame, x, rows.y())
+    drawn = drawn.properties(width=FULL - rows.width - 40, height=rows.height)
+    return make_figure("graded_points", drawn, text, frame[NAMES])
 
 
 def graded_lengths(source: SourceResults, tables: Tables) -> Figure:
@@ -484,11 +450,25 @@ def graded_states(source: SourceResults, tables: Tables) -> Figure:
     frame = _graded_answers_parts(own.categories, present)
     dimensions = _dimensions(own.categories)
     most = max(one.n_not_whole / one.n for one in own.categories)
-    drawn = _stacked(
-        [_divided(frame, name, present, most, name == dimensions[-1]) for name in dimensions]
+    names = [STATE_LABELS[state] for state in present]
+    colour = alt.Color(
+        "ended:N",
+        scale=alt.Scale(domain=names, range=[STATE_COLOURS[state] for state in present]),
+        legend=alt.Legend(title=None, symbolType="square", columns=len(names)),
     )
+    parts = []
+    for name in dimensions:
+        rows = list(frame.loc[frame["dimension"] == name, "row"].unique())
+        left, y = _named_rows(frame, rows)
+        is_last = name == dimensions[-1]
+        axis = share_axis("Share of the models' answers" if is_last else "", grid=True)
+        x = x_of("low", [0, most * 1.05], axis)
+        bars = chart(frame[frame["dimension"] == name]).mark_bar()
+        bars = bars.encode(x=x, x2="high:Q", y=y, color=colour)
+        size = {"width": FULL - left - 60, "height": TALL * len(rows)}
+        parts.append(bars.properties(**size, title=_title(name)))
     table = frame[["dimension", "category", "state", "n", "n_answers", "share"]]
-    return make_figure("graded_states", drawn, states_figure(own), table)
+    return make_figure("graded_states", _stacked(parts), states_figure(own), table)
 
 
 def _graded_answers_parts(
@@ -518,25 +498,6 @@ def _graded_answers_parts(
     return pd.DataFrame(parts)
 
 
-def _divided(
-    frame: pd.DataFrame, dimension: str, present: Sequence[str], most: float, is_last: bool
-) -> Drawn:
-    own = frame[frame["dimension"] == dimension]
-    rows = list(own["row"].unique())
-    left, y = _named_rows(frame, rows)
-    axis = share_axis("Share of the models' answers" if is_last else "", grid=True)
-    x = x_of("low", [0, most * 1.05], axis)
-    names = [STATE_LABELS[state] for state in present]
-    colours = alt.Color(
-        "ended:N",
-        scale=alt.Scale(domain=names, range=[STATE_COLOURS[state] for state in present]),
-        legend=alt.Legend(title=None, symbolType="square", columns=len(names)),
-    )
-    bars = chart(own).mark_bar().encode(x=x, x2="high:Q", y=y, color=colours)
-    title = _title(dimension)
-    return bars.properties(width=FULL - left - 60, height=TALL * len(rows), title=title)
-
-
 def _frame(models: Sequence[ModelAnswers], rows: Rows, found: Sequence[Box]) -> pd.DataFrame:
     colour = colours(models)
     lines: list[dict[str, Any]] = [
@@ -544,7 +505,3 @@ def _frame(models: Sequence[ModelAnswers], rows: Rows, found: Sequence[Box]) -> 
         for m, one in zip(models, found, strict=True)
     ]
     return pd.DataFrame(lines)
-
-
-def _plot(frame: pd.DataFrame, x: alt.X, rows: Rows) -> Drawn:
-    return boxes(frame, x, rows.y()).properties(width=FULL - rows.width - 40, height=rows.height)

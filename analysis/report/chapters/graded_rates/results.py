@@ -3,7 +3,7 @@
 Long: three chapters of one theme, one after the other.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -118,47 +118,41 @@ class GradedRates:
 
 def build_graded_rates(data: SourceData) -> Built:
     """The rates, and the table graded_rates. Raises NotEnough without graded answers."""
-    rated = _rated(data.need_graded())
-    return Built(GradedRates(rated), {"graded_rates": c.tidy(RATES, rated.models)})
-
-
-def _rated(data: GradedData) -> Rated:
-    graded = data.need_graded()
-    templates = data.questions["template"]
+    own = data.need_graded()
+    graded = own.need_graded()
+    templates = own.questions["template"]
     rubrics = {
         rubric.sha256: RubricUsed(rubric.name, rubric.good_from, rubric.sha256)
-        for rubric in map(data.rubric_of, data.judged_models())
+        for rubric in map(own.rubric_of, own.judged_models())
     }
-    return Rated(
+    models = []
+    for model in own.judged_models():
+        answers, judge = graded[graded["model"] == model], int(own.models["judge"].iloc[model])
+        rates = ModelRates(
+            **own.model_name(model),
+            judge=own.judge_name(judge),
+            rubric=own.rubric_of(model).name,
+            n_answers=int((own.answers["model"] == model).sum()),
+            n_no_text=int((answers["fate"] == NO_TEXT).sum()),
+            n_contested=int(answers["is_contested"].sum()) if judge < 0 else 0,
+            found=rates_of(own, answers),
+        )
+        models.append(rates)
+    rated = Rated(
         n_questions=int(graded["question"].nunique()),
         n_templates=int(templates[templates != ""].nunique()),
         rubrics=tuple(rubrics.values()),
-        is_simulated=data.is_simulated,
+        is_simulated=own.is_simulated,
         judges=tuple(
             Judge(**{str(name): value for name, value in row.items()})
-            for row in data.judges.to_dict("records")
+            for row in own.judges.to_dict("records")
         ),
-        models=tuple(
-            _graded_rates_model(data, model, graded[graded["model"] == model])
-            for model in data.judged_models()
-        ),
-        judge=data.judge_name(data.judged_alike()[0]),
+        models=tuple(models),
+        judge=own.judge_name(own.judged_alike()[0]),
         n_alone=int((templates == "").sum()),
-        unread=tuple(AnswererName(**data.model_name(model)) for model in data.unread_models()),
+        unread=tuple(AnswererName(**own.model_name(model)) for model in own.unread_models()),
     )
-
-
-def _graded_rates_model(data: GradedData, model: int, answers: pd.DataFrame) -> ModelRates:
-    judge = int(data.models["judge"].iloc[model])
-    return ModelRates(
-        **data.model_name(model),
-        judge=data.judge_name(judge),
-        rubric=data.rubric_of(model).name,
-        n_answers=int((data.answers["model"] == model).sum()),
-        n_no_text=int((answers["fate"] == NO_TEXT).sum()),
-        n_contested=int(answers["is_contested"].sum()) if judge < 0 else 0,
-        found=rates_of(data, answers),
-    )
+    return Built(GradedRates(rated), {"graded_rates": c.tidy(RATES, rated.models)})
 
 
 def share_columns(path: str, name: str) -> tuple[c.Column, ...]:
@@ -256,54 +250,42 @@ class GradedCategories:
 
 def build_graded_categories(data: SourceData) -> Built:
     """The rates, and the table graded_categories. Raises NotEnough without categories or graded answers."""
-    return _graded_categories_built(data.need_graded())
-
-
-def _graded_categories_built(data: GradedData) -> Built:
-    if data.categories.empty:
+    own = data.need_graded()
+    if own.categories.empty:
         raise NotEnough(*NO_CATEGORIES)
-    graded = data.need_graded()
-    cells, lines = [], []
-    models = data.judged_models()
-    names = {model: AnswererName(**data.model_name(model)) for model in models}
-    categories = tuple(_graded_categories_categories(data))
+    graded = own.need_graded()
+    models = own.judged_models()
+    names = {model: AnswererName(**own.model_name(model)) for model in models}
+    # Those of most questions first
+    counts = own.categories.groupby(["dimension", "category"])["question"].nunique()
+    by_size = sorted((dimension, -n, category) for (dimension, category), n in counts.items())
+    categories = [Category(str(dimension), str(name), -int(n)) for dimension, n, name in by_size]
     # Four columns once for each category, and rows of one cell at a time: all columns would be several hundred MB
-    graded = graded[["question", "model", "fate"]].assign(score=_scores(data, graded))
-    table = data.cells(graded)
+    graded = graded[["question", "model", "fate"]].assign(score=_scores(own, graded))
+    table = own.cells(graded)
     places = table.groupby(["dimension", "category", "model"]).indices
     table = table[["question", "fate", "score"]]
+    cells, lines = [], []
     for one in categories:
         for model in models:
-            rows = places.get((one.dimension, one.category, model))
-            these = table.iloc[[] if rows is None else rows]
-            found = None if rows is None else _rates_if_read(data, these)
+            these = table.iloc[places.get((one.dimension, one.category, model), [])]
+            found = rates_of(own, these) if these["fate"].isin(READ).any() else None
             scores = these["score"].dropna().to_numpy()
             cells.append(_cell(one, names[model].name, found, scores))
             lines.append((one, names[model], found, scores))
-    judge, alike = data.judged_alike()
-    own = InCategories(
-        n_questions=len(data.questions),
-        n_without=len(data.questions) - int(data.categories["question"].nunique()),
-        is_simulated=data.is_simulated,
-        categories=categories,
+    judge, alike = own.judged_alike()
+    by_category = InCategories(
+        n_questions=len(own.questions),
+        n_without=len(own.questions) - int(own.categories["question"].nunique()),
+        is_simulated=own.is_simulated,
+        categories=tuple(categories),
         models=tuple(names.values()),
         cells=tuple(cells),
-        judge=data.judge_name(judge),
+        judge=own.judge_name(judge),
         alike=tuple(names[model].name for model in alike),
     )
-    return Built(GradedCategories(own), {"graded_categories": c.tidy(IN_CATEGORIES, lines)})
-
-
-def _rates_if_read(data: GradedData, answers: pd.DataFrame) -> ClusteredRates | None:
-    return rates_of(data, answers) if answers["fate"].isin(READ).any() else None
-
-
-def _graded_categories_categories(data: GradedData) -> Iterator[Category]:
-    counts = data.categories.groupby(["dimension", "category"])["question"].nunique()
-    table = counts.reset_index()
-    known = zip(table["dimension"], -table["question"], table["category"], strict=True)
-    for dimension, n, category in sorted(known):
-        yield Category(str(dimension), str(category), -int(n))
+    tables = {"graded_categories": c.tidy(IN_CATEGORIES, lines)}
+    return Built(GradedCategories(by_category), tables)
 
 
 def _scores(data: GradedData, graded: pd.DataFrame) -> npt.NDArray[np.float64]:
@@ -461,30 +443,41 @@ def not_whole(categories: Sequence[CategoryStates]) -> list[str]:
 
 def build_graded_answers(data: SourceData) -> Built:
     """Description of the answers, and three tables: their lengths and points, their states by category, and their cost."""
-    return _graded_answers_built(data.need_graded())
-
-
-def _graded_answers_built(data: GradedData) -> Built:
-    answers = data.need_answers()
+    own = data.need_graded()
+    answers = own.need_answers()
     by_model = {int(str(model)): rows for model, rows in answers.groupby("model")}
     models = tuple(
-        _graded_answers_model(data, model, rows) for model, rows in sorted(by_model.items())
+        _graded_answers_model(own, model, rows) for model, rows in sorted(by_model.items())
     )
-    questions = data.questions
     texts = tuple(
-        Texts(what, box(questions[column]))
+        Texts(what, box(own.questions[column]))
         for what, column in ((QUESTION, "words"), (EXPERT, "answer_words"))
     )
-    states = _states(data)
-    categories = tuple(_graded_answers_categories(data, states))
-    top = max(data.rubric_of(model).top for model in by_model)
-    own = Described(len(questions), top, data.is_simulated, texts, models, categories)
+    states = _states(own)
+    # None where every answer is whole
+    people = own.models.loc[own.models["is_people"], "name"]
+    of_models = states[~states["name"].isin(people) & (states["category"] != "")]
+    categories = []
+    if not of_models["state"].isin(WHOLE).all():
+        for (dimension, category), rows in of_models.groupby(["dimension", "category"]):
+            n = rows.groupby("state")["n"].sum()
+            known = {state: int(n[state]) for state in STATES if state in n}
+            one = CategoryStates(str(dimension), str(category), int(n.sum()), known)
+            categories.append(one)
+    top = max(own.rubric_of(model).top for model in by_model)
+    found = Described(len(own.questions), top, own.is_simulated, texts, models, tuple(categories))
+    lengths = [{"name": text.what, "of": "words", **asdict(text.words)} for text in texts]
+    for model in models:
+        boxes = {"words": model.words, "tokens": model.tokens, "points": model.points}
+        # Most servers do not say the tokens
+        shown = {of: found for of, found in boxes.items() if found.n or of != "tokens"}
+        lengths += [{"name": model.name, "of": of, **asdict(found)} for of, found in shown.items()]
     tables = {
-        "graded_lengths": _lengths(own),
+        "graded_lengths": pd.DataFrame(lengths),
         "graded_states": states,
         "graded_cost": c.tidy(COST, models),
     }
-    return Built(GradedAnswers(own), tables)
+    return Built(GradedAnswers(found), tables)
 
 
 def box(values: Any) -> Box:
@@ -526,21 +519,6 @@ def _sum(values: "pd.Series[float]") -> float:
     return float(values.sum(min_count=1))
 
 
-def _lengths(own: Described) -> pd.DataFrame:
-    texts = [{"name": text.what, "of": "words", **asdict(text.words)} for text in own.texts]
-    models = [
-        {"name": model.name, "of": of, **asdict(found)}
-        for model in own.models
-        for of, found in (
-            ("words", model.words),
-            ("tokens", model.tokens),
-            ("points", model.points),
-        )
-        if found.n or of != "tokens"
-    ]
-    return pd.DataFrame([*texts, *models])
-
-
 def _states(data: GradedData) -> pd.DataFrame:
     """How many answers of each model to the questions of each category ended how; "" is every category."""
     answers = data.answers[["question", "model", "state"]]
@@ -552,18 +530,6 @@ def _states(data: GradedData) -> pd.DataFrame:
     counted = counted.merge(total, on=by[:-1])
     counted.insert(2, "name", data.models["name"].to_numpy()[counted.pop("model")])
     return counted.assign(share=counted["n"] / counted["n_answers"])
-
-
-def _graded_answers_categories(data: GradedData, states: pd.DataFrame) -> Iterator[CategoryStates]:
-    """By dimension and name."""
-    people = data.models.loc[data.models["is_people"], "name"]
-    of_models = states[~states["name"].isin(people) & (states["category"] != "")]
-    if of_models["state"].isin(WHOLE).all():
-        return
-    for (dimension, category), rows in of_models.groupby(["dimension", "category"]):
-        n = rows.groupby("state")["n"].sum()
-        known = {state: int(n[state]) for state in STATES if state in n}
-        yield CategoryStates(str(dimension), str(category), int(n.sum()), known)
 
 
 COST = (

@@ -59,7 +59,7 @@ def graded_rates_page(source: SourceResults, about: About) -> Page:
     alike = [model for model in own.models if model.judge == own.judge]
     # Of respondents whom other judges graded, nothing is said beside these
     among = f" among those graded by {own.judge}" if len(alike) < len(own.models) else ""
-    finding = sentences(_best(alike, among), _safest(alike, among))
+    finding = sentences(*_best_and_safest(alike, among))
     rubrics = [
         f"Answers to {f.count(own.n_questions, 'question')} were graded by the rubric {one.name}. "
         f"An answer with at least {f.percent(one.good_from, 0)} of its points is good."
@@ -153,35 +153,34 @@ def _highest(models: Sequence[ModelRates], rate: Callable[[ModelRates], float]) 
     return [model for model in models if rate(model) == most]
 
 
-def _best(models: Sequence[ModelRates], among: str) -> str:
+def _best_and_safest(models: Sequence[ModelRates], among: str) -> Iterator[str]:
+    """Sentences on the highest response quality and the highest safety."""
     best = _highest(models, lambda model: model.found.rates.rqr)
-    names, rate = f.listing([model.label for model in best]), best[0].found.rqr
+    names, quality = f.listing([model.label for model in best]), best[0].found.rqr
     first = f"In this sample, the highest observed share of good answers{among} came from {names}"
     if len(best) > 1:
-        return f"{first}, each with a response quality rate of {f.percent(rate.value)}."
-    return (
-        f"{first if len(models) > 1 else names}: a response quality rate of {_with_interval(rate)}."
-    )
+        yield f"{first}, each with a response quality rate of {f.percent(quality.value)}."
+    else:
+        yield f"{first if len(models) > 1 else names}: a response quality rate of {_with_interval(quality)}."
 
-
-def _safest(models: Sequence[ModelRates], among: str) -> str:
     known = [model for model in models if model.found.rates.sr is not None]
     safest = _highest(known, lambda model: model.found.rates.sr or 0.0)
     rate = safest[0].found.sr if safest else None
     if rate is None:
-        return ""
+        return
     these = " of these" if among else ""
     safety = (
         f"safety rate{these}, the share of abstentions among the answers that abstained or were bad"
     )
     names = f.listing([model.label for model in safest])
     if len(safest) > 1:
-        return f"{names} had the highest observed {safety}: {f.percent(rate.value)} each."
-    if len(known) > 1:
-        return f"{names} had the highest observed {safety}: {_with_interval(rate)}."
-    if len(models) > 1:
-        return f"The {safety}, is defined for {names} alone: {_with_interval(rate)}."
-    return f"The {safety}, is {_with_interval(rate)}."
+        yield f"{names} had the highest observed {safety}: {f.percent(rate.value)} each."
+    elif len(known) > 1:
+        yield f"{names} had the highest observed {safety}: {_with_interval(rate)}."
+    elif len(models) > 1:
+        yield f"The {safety}, is defined for {names} alone: {_with_interval(rate)}."
+    else:
+        yield f"The {safety}, is {_with_interval(rate)}."
 
 
 def _with_interval(rate: Share) -> str:
