@@ -17,7 +17,6 @@ from analysis.teams.names import (
     the_member,
 )
 from analysis.teams.results import (
-    AddingHuman,
     MemberKind,
     Method,
     Policy,
@@ -45,7 +44,6 @@ def teams_page(source: SourceResults, about: About) -> Page:
     tried = of_panel(found, every) or every
     best = max(tried, key=lambda r: r.accuracy, default=None)
     partner = found.partner
-    added = _adding(found, partner)
     caution, first, tied = few_cases(found.few_items), "", ""
     if best:
         selected = (
@@ -66,8 +64,7 @@ def teams_page(source: SourceResults, about: About) -> Page:
             near_chance(best) if best else "",
             _panel(found, best),
             _better_models(found, best),
-            *(adding_one(row, is_simulated=about.is_simulated) for row in added),
-            _over_models(found, is_simulated=about.is_simulated),
+            *_adding(found, partner, is_simulated=about.is_simulated),
             together(partner, called(partner.team)) if partner else "",
             tied,
             _reach(tried),
@@ -140,38 +137,36 @@ def _better_models(found: TeamingResult, best: TeamResult | None) -> str:
 # --- What one more person adds.
 
 
-def _to_models(found: TeamingResult) -> list[AddingHuman]:
-    """Gains of teams of models from one human."""
-    rows = (row for row in found.adding_human if row.method == Method.LOGISTIC)
-    return [row for row in rows if not row.team.humans]
-
-
-def _adding(found: TeamingResult, partner: TeamResult | None) -> list[AddingHuman]:
-    """Gains from one human of the best model, and of the panel's models together."""
-    rows = _to_models(found)
-    if not rows:
-        return []
-    largest = max(rows, key=lambda row: len(row.team))
+def _adding(
+    found: TeamingResult, partner: TeamResult | None, *, is_simulated: bool
+) -> Iterator[str]:
+    """Gains from one human of the best model, of the panel's models together, and over all models."""
+    to_models = [
+        row for row in found.adding_human if row.method == Method.LOGISTIC and not row.team.humans
+    ]
+    if not to_models:
+        return
+    largest = max(to_models, key=lambda row: len(row.team))
     label = partner.team.label if partner else ""
-    first = next((row for row in rows if row.with_human == label), largest)
-    return [first] if first is largest else [first, largest]
+    first = next((row for row in to_models if row.with_human == label), largest)
+    for row in [first] if first is largest else [first, largest]:
+        yield adding_one(row, is_simulated=is_simulated)
 
-
-def _over_models(found: TeamingResult, *, is_simulated: bool) -> str:
-    """For how many models a person helps, harms, or does neither for certain; nothing where there are too few rows to say."""
-    single = {row.team.label: row for row in _to_models(found) if len(row.team) == 1}
+    # For how many models a person helps, harms, or does neither for certain; nothing where there are too few rows to say
+    single = {row.team.label: row for row in to_models if len(row.team) == 1}
     verdicts = [row.verdict for row in single.values()]
     above, below, unclear = (
         verdicts.count(of) for of in (Verdict.ABOVE, Verdict.BELOW, Verdict.UNCLEAR)
     )
     n = len(verdicts)
     if n < 2 or above + below + unclear < n:
-        return ""
+        return
     n_tests = max(row.n_tests or 0 for row in single.values())
     corrected = f"after Holm's correction over {n_tests} comparisons"
     person = _person(is_simulated=is_simulated)
     if unclear == n:
-        return f"For all {n} models, adding one {person} makes no clear change, {corrected}."
+        yield f"For all {n} models, adding one {person} makes no clear change, {corrected}."
+        return
     changes = [
         *([f"{above} {f.verb(above, 'gains', 'gain')} accuracy"] if above else ()),
         *([f"{below} {f.verb(below, 'loses', 'lose')} accuracy"] if below else ()),
@@ -179,7 +174,7 @@ def _over_models(found: TeamingResult, *, is_simulated: bool) -> str:
     others = "one" if unclear == 1 else f"{unclear}"
     rest = f"; for the other {others}, there is no clear change" if unclear else ""
     changed = " and ".join(changes)
-    return f"When one {person} is added to each of {n} models, {changed}, {corrected}{rest}."
+    yield f"When one {person} is added to each of {n} models, {changed}, {corrected}{rest}."
 
 
 def _reach(tried: Sequence[TeamResult]) -> str:
