@@ -257,8 +257,8 @@ def build_graded_categories(data: SourceData) -> Built:
     models = own.judged_models()
     names = {model: AnswererName(**own.model_name(model)) for model in models}
     # Those of most questions first
-    counts = own.categories.groupby(["dimension", "category"])["question"].nunique()
-    by_size = sorted((dimension, -n, category) for (dimension, category), n in counts.items())
+    counts = own.categories.groupby(["dimension", "category"])["question"].nunique().reset_index()
+    by_size = sorted(zip(counts["dimension"], -counts["question"], counts["category"], strict=True))
     categories = [Category(str(dimension), str(name), -int(n)) for dimension, n, name in by_size]
     # Four columns once for each category, and rows of one cell at a time: all columns would be several hundred MB
     graded = graded[["question", "model", "fate"]].assign(score=_scores(own, graded))
