@@ -9,7 +9,7 @@ import pandas as pd
 
 from analysis import columns as c
 from analysis.codec import MissingResult, present, try_estimate
-from analysis.data.dataset import Bools, Floats, ModelName, SourceData
+from analysis.data.dataset import Floats, ModelName, SourceData
 from analysis.data.filters import CHOICE
 from analysis.report.chapter import Built
 from analysis.report.chapters.participants.results import NOT_GIVEN, SMALL, need_several
@@ -146,7 +146,21 @@ def build_accuracy(data: SourceData) -> Built:
     table = c.tidy(MODELS, (*members, *extra))
     tables = {"models": table.assign(in_set=table["name"].isin([m.name for m in members]))}
     if not data.trials.empty:
-        tables["humans_items"] = _items_table(data)
+        n, share = data.item_counts, data.item_accuracy
+        low, high = binomial_interval(np.nan_to_num(share * n), n)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            sem = np.sqrt(share * (1 - share) / n)
+        tables["humans_items"] = pd.DataFrame(
+            {
+                "item": data.items["key"].to_numpy(),
+                "subfield": data.items["subfield"].to_numpy(),
+                "n_trials": n.astype(np.int64),
+                "accuracy": share,
+                "sem": sem,
+                "ci_low": low,
+                "ci_high": high,
+            }
+        )
     return Built(results, tables)
 
 
@@ -167,19 +181,19 @@ def accuracies(data: SourceData, models: npt.NDArray[np.int64]) -> Floats:
 
 def _humans(data: SourceData) -> HumanAccuracy:
     trials = data.need_trials()
+    top = try_estimate(
+        top_share, trials["item"], trials["expertise"], trials["is_correct"], TOP_SHARE
+    )
     return HumanAccuracy(
         trials=proportion(trials["is_correct"]),
         n_participants=int(trials["participant"].nunique()),
         n_items=int(np.count_nonzero(data.item_counts)),
         over_participants=mean_of(participant_accuracy(trials), SHARES),
         over_items=mean_of(data.item_accuracy, SHARES),
-        top_expertise=try_estimate(_top_expertise, trials),
+        top_expertise=top
+        if isinstance(top, MissingResult)
+        else TopExpertise(**vars(top), above_p80=try_estimate(_above_p80, trials)),
     )
-
-
-def _top_expertise(trials: pd.DataFrame) -> TopExpertise:
-    top = top_share(trials["item"], trials["expertise"], trials["is_correct"], TOP_SHARE)
-    return TopExpertise(**vars(top), above_p80=try_estimate(_above_p80, trials))
 
 
 def _above_p80(trials: pd.DataFrame) -> ExpertTrials:
@@ -244,24 +258,6 @@ def _base_vs_chat(data: SourceData) -> BaseVsChat:
     )
 
 
-def _items_table(data: SourceData) -> pd.DataFrame:
-    n, share = data.item_counts, data.item_accuracy
-    low, high = binomial_interval(np.nan_to_num(share * n), n)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        sem = np.sqrt(share * (1 - share) / n)
-    return pd.DataFrame(
-        {
-            "item": data.items["key"].to_numpy(),
-            "subfield": data.items["subfield"].to_numpy(),
-            "n_trials": n.astype(np.int64),
-            "accuracy": share,
-            "sem": sem,
-            "ci_low": low,
-            "ci_high": high,
-        }
-    )
-
-
 # --- How often people and language models are right on the items of each subfield.
 
 # Of rows: subfield, who, what carries the name, share
@@ -310,12 +306,34 @@ def build_subfields(data: SourceData) -> Built:
     data.need_trials_or_models()
     trials = data.trials[["item", "expertise", "is_correct"]]
     item_subfield = data.items["subfield"].to_numpy()
-    names = pd.unique(data.items["subfield"])
-    found = tuple(_subfield(data, trials, str(name), item_subfield == name) for name in names)
-
-    # People, the people who know it best, every model
-    lines = []
-    for one in found:
+    found, lines = [], []
+    for name in pd.unique(data.items["subfield"]):
+        items = item_subfield == name
+        judged = trials[items[trials["item"].to_numpy()]]
+        humans = proportion(judged["is_correct"]) if len(judged) else None
+        correct = data.model_correct[:, items]
+        models = tuple(
+            ModelItems(**data.model_name(int(model)), share=proportion(correct[model]))
+            for model in data.set_models
+            if not np.isnan(correct[model]).all()
+        )
+        shares = np.array([model.share.accuracy for model in models])
+        one = SubfieldAccuracy(
+            subfield=str(name),
+            n_items=int(items.sum()),
+            share_items=float(items.mean()),
+            humans=humans,
+            top_expertise=present(try_estimate(_above_p80, judged)),
+            models_mean=ModelsMean(float(shares.std()), mean_of(shares, SHARES))
+            if models
+            else None,
+            models=models,
+            n_models_below_humans=int((shares < humans.accuracy).sum())
+            if humans and models
+            else None,
+        )
+        found.append(one)
+        # People, the people who know it best, every model
         people = (("humans", one.humans), ("top expertise", one.top_expertise and one.top_expertise.trials))  # fmt: skip
         lines += [
             (one.subfield, who, ModelName(who, who, "", ""), share)
@@ -323,29 +341,7 @@ def build_subfields(data: SourceData) -> Built:
             if share
         ]
         lines += [(one.subfield, "model", model, model.share) for model in one.models]
-    return Built(Subfields(found), {"subfields": c.tidy(SUBFIELDS, lines)})
-
-
-def _subfield(data: SourceData, trials: pd.DataFrame, name: str, items: Bools) -> SubfieldAccuracy:
-    trials = trials[items[trials["item"].to_numpy()]]
-    humans = proportion(trials["is_correct"]) if len(trials) else None
-    correct = data.model_correct[:, items]
-    models = tuple(
-        ModelItems(**data.model_name(int(model)), share=proportion(correct[model]))
-        for model in data.set_models
-        if not np.isnan(correct[model]).all()
-    )
-    shares = np.array([model.share.accuracy for model in models])
-    return SubfieldAccuracy(
-        subfield=name,
-        n_items=int(items.sum()),
-        share_items=float(items.mean()),
-        humans=humans,
-        top_expertise=present(try_estimate(_above_p80, trials)),
-        models_mean=ModelsMean(float(shares.std()), mean_of(shares, SHARES)) if models else None,
-        models=models,
-        n_models_below_humans=int((shares < humans.accuracy).sum()) if humans and models else None,
-    )
+    return Built(Subfields(tuple(found)), {"subfields": c.tidy(SUBFIELDS, lines)})
 
 
 # --- People's accuracy by the position they hold.

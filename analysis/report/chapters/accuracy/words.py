@@ -1,6 +1,6 @@
 """The chapters on accuracy, over all trials, by subfield and by position, as sentences, tables and captions."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from analysis import columns as c
 from analysis.charts.texts import HOLLOW
@@ -12,7 +12,6 @@ from analysis.report.chapters.accuracy.results import (
     POSITIONS,
     REST,
     Accuracy,
-    BaseVsChat,
     HumanAccuracy,
     ModelAccuracy,
     PositionAccuracy,
@@ -22,7 +21,7 @@ from analysis.report.chapters.accuracy.results import (
     TopExpertise,
 )
 from analysis.report.chapters.participants.results import SMALL
-from analysis.report.headline import Estimate, headline
+from analysis.report.headline import Estimate, Headline, headline
 from analysis.stats.estimates import PairedTest
 from analysis.stats.verdicts import Verdict
 from lib import formatting as f
@@ -54,22 +53,19 @@ def accuracy_page(source: SourceResults, about: About) -> Page:
     humans, models = present(own.humans), present(own.models) or ()
     versus, chat = present(own.models_vs_humans), present(own.base_vs_chat)
     over_models = versus.test if versus else None
-    people = ""
-    if humans:
-        participant = "simulated participant" if about.is_simulated else "participant"
-        people = (
-            f"{f.count(humans.n_participants, participant)} judged {f.count(humans.trials.n, 'trial')} "
-            f"and found the original in {_right(humans.trials.accuracy, answer.humans)}."
-        )
-    finding = (
-        people,
-        _models(own, models, answer.models),
-        "There are too few participants or test cases to say whether people and models differ."
-        if answer.verdict is Verdict.TOO_FEW
-        else "",
-    )
+    finding = list(_sample(own, models, answer, is_simulated=about.is_simulated))
     top = present(humans.top_expertise) if humans else None
-    over_pairs = present(chat.test) if chat else None
+    over_pairs, pairs = present(chat.test) if chat else None, ""
+    if chat and over_pairs:
+        numbers = (
+            f"95% CI over pairs {f.points_interval(over_pairs.ci95)}, {f.p_value(over_pairs.p)}"
+            if over_pairs.ci95
+            else "the same in each pair, which allows no test"
+        )
+        pairs = (
+            f"Over {f.count(len(chat.pairs), 'pair')} of a base model and its chat version, the accuracy of the base model minus that of its "
+            f"chat version is {f.points(over_pairs.mean_difference)} points on average ({numbers})."
+        )
     # One row for each group of trials that has any
     above = present(top.above_p80) if top else None
     shares = (
@@ -83,7 +79,7 @@ def accuracy_page(source: SourceResults, about: About) -> Page:
             *finding,
             _difference(humans, models, over_models),
             _top_expertise(top) if top else "",
-            _base_vs_chat(chat, over_pairs) if chat and over_pairs else "",
+            pairs,
         ),
         tables=[
             *c.page_table(
@@ -98,23 +94,33 @@ def accuracy_page(source: SourceResults, about: About) -> Page:
     )
 
 
-def _models(own: Accuracy, models: Sequence[ModelAccuracy], answer: Estimate | None) -> str:
-    if not models:
-        return ""
+def _sample(
+    own: Accuracy, models: Sequence[ModelAccuracy], answer: Headline, *, is_simulated: bool
+) -> Iterator[str]:
+    """Who was right, and how often: people, then models."""
+    if humans := present(own.humans):
+        participant = "simulated participant" if is_simulated else "participant"
+        yield (
+            f"{f.count(humans.n_participants, participant)} judged {f.count(humans.trials.n, 'trial')} "
+            f"and found the original in {_right(humans.trials.accuracy, answer.humans)}."
+        )
     if len(models) == 1:
         (model,) = models
         where = "of the set" if present(own.extra_models) else "here"
         cases = f.count(model.items.n, "test case")
-        return (
+        yield (
             f"{model.label}, the only language model {where}, found the original in "
-            f"{_right(model.items.accuracy, answer)} of {cases}."
+            f"{_right(model.items.accuracy, answer.models)} of {cases}."
         )
-    mean, (low, high) = present(own.models_mean), _span(models)
-    each = ", and so did each of them" if low == high else f", from {low} to {high}"
-    return (
-        f"{len(models)} language models found the original in {_right(mean.mean if mean else None, answer)} "
-        f"on average{each}."
-    )
+    elif models:
+        mean, (low, high) = present(own.models_mean), _span(models)
+        each = ", and so did each of them" if low == high else f", from {low} to {high}"
+        yield (
+            f"{len(models)} language models found the original in {_right(mean.mean if mean else None, answer.models)} "
+            f"on average{each}."
+        )
+    if answer.verdict is Verdict.TOO_FEW:
+        yield "There are too few participants or test cases to say whether people and models differ."
 
 
 def _right(share: float | None, answer: Estimate | None) -> str:
@@ -176,23 +182,11 @@ def _top_expertise(top: TopExpertise) -> str:
     )
 
 
-def _base_vs_chat(chat: BaseVsChat, test: PairedTest) -> str:
-    numbers = (
-        f"95% CI over pairs {f.points_interval(test.ci95)}, {f.p_value(test.p)}"
-        if test.ci95
-        else "the same in each pair, which allows no test"
-    )
-    return (
-        f"Over {f.count(len(chat.pairs), 'pair')} of a base model and its chat version, the accuracy of the base model minus that of its "
-        f"chat version is {f.points(test.mean_difference)} points on average ({numbers})."
-    )
-
-
 def accuracy_figure(
     humans: HumanAccuracy | None, models: Sequence[ModelAccuracy], *, is_extra: bool = False
 ) -> FigureText:
     """is_extra: of the models outside the study's set."""
-    counted = []
+    counted, right = [], []
     if humans:
         people = f.count(humans.n_participants, "person", "people")
         judged = f"{f.count(humans.trials.n, 'judgment')} by {people}"
@@ -201,11 +195,19 @@ def accuracy_figure(
                 f" ({f.number(top.trials.n, 0)} of these judgments in the top fifth by expertise)"
             )
         counted.append(judged)
+        right.append(f"People were right in {f.percent(humans.trials.accuracy)} of their judgments")
     if models:
         items = [model.items.n for model in models]
         least = "" if min(items) == max(items) else f"{f.number(min(items), 0)} to "
         cases = f"{least}{f.count(max(items), 'test case')}"
         counted.append(f"{f.count(len(models), 'model')} on {cases}")
+        low, high = _span(models)
+        mean = f.percent(sum(model.items.accuracy for model in models) / len(models))
+        # After people, the sentence has its verb already
+        were_right = "" if humans else f" {f.verb(len(models), 'was', 'were')} right"
+        average = f" on average ({low} to {high})" if len(models) > 1 else ""
+        which = f.count(len(models), "language model")
+        right.append(f"{which}{were_right} in {mean} of the test cases{average}")
     return FigureText(
         "Accuracy of further language models"
         if is_extra
@@ -215,28 +217,7 @@ def accuracy_figure(
             "Lines are 95% binomial intervals.",
             HOLLOW if any(model.is_chat for model in models) else "",
         ),
-        f"{_shown_accuracies(humans, models)}. Chance is 50%.",
-    )
-
-
-def _shown_accuracies(humans: HumanAccuracy | None, models: Sequence[ModelAccuracy]) -> str:
-    people = (
-        f"People were right in {f.percent(humans.trials.accuracy)} of their judgments"
-        if humans
-        else ""
-    )
-    if not models:
-        return people
-    low, high = _span(models)
-    mean = f.percent(sum(model.items.accuracy for model in models) / len(models))
-    which = f.count(len(models), "language model")
-    share = f"in {mean} of the test cases"
-    if len(models) > 1:
-        share += f" on average ({low} to {high})"
-    return (
-        f"{people}; {which} {share}"
-        if people
-        else f"{which} {f.verb(len(models), 'was', 'were')} right {share}"
+        f"{'; '.join(right)}. Chance is 50%.",
     )
 
 
@@ -261,7 +242,24 @@ SUBFIELDS = (
 
 def subfields_page(source: SourceResults, about: About) -> Page:
     found = present(source.of(Subfields).subfields) or ()
-    finding = _lowest_and_highest(found)
+    finding = ""
+    judged = sorted(
+        ((one.humans, _subfield(one)) for one in found if one.humans),
+        key=lambda pair: pair[0].accuracy,
+    )
+    if len(judged) > 1:
+        ends = (judged[0], judged[-1])
+        least, most = (f.percent(humans.accuracy) for humans, _name in ends)
+        low, high = (
+            f"{name} ({f.percent(humans.accuracy)}, {f.count(humans.n, 'trial')})"
+            for humans, name in ends
+        )
+        finding = (
+            f"In this sample, the observed human accuracy was {least} in each subfield."
+            if least == most
+            else f"In this sample, the lowest observed human accuracy was in {low} and the highest in {high}. "
+            "This is descriptive; there are no tests by subfield."
+        )
     are_above = [
         one.models_mean.over_models.mean > one.humans.accuracy
         for one in found
@@ -279,26 +277,6 @@ def subfields_page(source: SourceResults, about: About) -> Page:
         text=paragraphs(finding, above),
         tables=c.page_table("Accuracy by subfield", SUBFIELDS, found, "subfields"),
         finding=finding,
-    )
-
-
-def _lowest_and_highest(found: Sequence[SubfieldAccuracy]) -> str:
-    judged = sorted(
-        ((one.humans, _subfield(one)) for one in found if one.humans),
-        key=lambda pair: pair[0].accuracy,
-    )
-    if len(judged) < 2:
-        return ""
-    accuracies = [f.percent(humans.accuracy) for humans, _name in (judged[0], judged[-1])]
-    if accuracies[0] == accuracies[1]:
-        return f"In this sample, the observed human accuracy was {accuracies[0]} in each subfield."
-    low, high = (
-        f"{name} ({f.percent(humans.accuracy)}, {f.count(humans.n, 'trial')})"
-        for humans, name in (judged[0], judged[-1])
-    )
-    return (
-        f"In this sample, the lowest observed human accuracy was in {low} and the highest in {high}. "
-        "This is descriptive; there are no tests by subfield."
     )
 
 
@@ -330,36 +308,33 @@ def subfields_figure(found: Sequence[SubfieldAccuracy], *, has_chat: bool) -> Fi
 def positions_page(source: SourceResults, about: About) -> Page:
     found = present(source.of(Positions).positions) or ()
     named = [one for one in found if one.position != REST]
-    finding = _positions(named, has_rest=len(named) < len(found))
+    has_rest = len(named) < len(found)
+    shares = [one.trials.accuracy for one in named]
+    if not named:
+        finding = ""
+    elif len(named) == 1 and not has_rest:
+        finding = f"All trials come from one position: {named[0].position}."
+    elif len(named) == 1:
+        finding = (
+            f"Accuracy in the only position that at least {SMALL} participants gave, {named[0].position}, was "
+            f"{f.percent(shares[0])}."
+        )
+    else:
+        low, high = f.percent(min(shares)), f.percent(max(shares))
+        finding = sentences(
+            f"Accuracy in each of the {len(named)} positions was {low}."
+            if low == high
+            else f"Accuracy in the {len(named)} positions was between {low} and {high}.",
+            "The intervals treat the trials of one person as independent and are therefore somewhat too narrow. Positions also differ in more "
+            "than expertise.",
+            f"Positions that fewer than {SMALL} people gave are counted together with missing answers, so that nobody can be recognised."
+            if has_rest
+            else "",
+        )
     return Page(
         text=paragraphs(finding),
         tables=c.page_table("Accuracy by position", POSITIONS, found, "positions"),
         finding=finding,
-    )
-
-
-def _positions(named: Sequence[PositionAccuracy], *, has_rest: bool) -> str:
-    if not named:
-        return ""
-    if len(named) == 1:
-        (only,) = named
-        if not has_rest:
-            return f"All trials come from one position: {only.position}."
-        return (
-            f"Accuracy in the only position that at least {SMALL} participants gave, {only.position}, was "
-            f"{f.percent(only.trials.accuracy)}."
-        )
-    shares = [one.trials.accuracy for one in named]
-    low, high = f.percent(min(shares)), f.percent(max(shares))
-    return sentences(
-        f"Accuracy in each of the {len(named)} positions was {low}."
-        if low == high
-        else f"Accuracy in the {len(named)} positions was between {low} and {high}.",
-        "The intervals treat the trials of one person as independent and are therefore somewhat too narrow. Positions also differ in more "
-        "than expertise.",
-        f"Positions that fewer than {SMALL} people gave are counted together with missing answers, so that nobody can be recognised."
-        if has_rest
-        else "",
     )
 
 
