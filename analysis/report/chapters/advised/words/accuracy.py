@@ -1,14 +1,12 @@
 """Accuracy with and without advice, in sentences."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from analysis.codec import present
 from analysis.data.exclusions import ASSIGNED
 from analysis.presentation import FigureText, Paragraph, itemised, paragraphs, sentences
 from analysis.report.chapters.advised.results import (
     AccuracyWithAdvice,
-    Comparison,
-    Contrast,
     analyses_of,
 )
 from analysis.report.chapters.advised.words.estimates import (
@@ -29,37 +27,39 @@ SECOND_LOOK = (
 def after_advice(own: AccuracyWithAdvice) -> str:
     """Each arm against the reference; where there is no other arm, each before and after advice."""
     right = {one.name: f.percent(one.after.value) for one in own.conditions}
-    compared = [_against(one, right) for one in own.comparisons]
-    return sentences(*(compared or _changed(own)))
-
-
-def _against(one: Comparison, right: Mapping[str, str]) -> str:
-    """right: name of an arm -> share of right final answers."""
-    arm = f"In the arm “{one.name}”, people were right in {right[one.name]} of their trials"
-    if one.verdict.is_clear:
-        size = f.number(100 * abs(one.accuracy.value), 1)
-        more = "more" if one.verdict is Verdict.ABOVE else "less"
-        brackets = brackets_of(one.accuracy, one.p_holm)
-        return f"{arm}, {size} points {more} than in the arm “{one.reference}”{brackets}."
-    both = f"{arm}, and in the arm “{one.reference}” in {right[one.reference]}"
-    points = points_of(one.accuracy, one.p_holm)
-    if one.verdict is Verdict.TOO_FEW:
-        return f"{both}. There are too few participants or test cases to say whether they differ: {points}."
-    return f"{both}, which is not a clear difference: {points}."
-
-
-def _changed(own: AccuracyWithAdvice) -> Iterator[str]:
-    for one in own.conditions:
-        before, change = present(one.before), present(one.change)
-        if before and change:
-            yield (
-                f"In the arm “{one.name}”, people were right in {f.percent(before.value)} of their trials before advice and in "
-                f"{f.percent(one.after.value)} after it: {described(change)}."
+    told = []
+    for one in own.comparisons:
+        arm = f"In the arm “{one.name}”, people were right in {right[one.name]} of their trials"
+        both = f"{arm}, and in the arm “{one.reference}” in {right[one.reference]}"
+        points = points_of(one.accuracy, one.p_holm)
+        if one.verdict.is_clear:
+            size = f.number(100 * abs(one.accuracy.value), 1)
+            more = "more" if one.verdict is Verdict.ABOVE else "less"
+            brackets = brackets_of(one.accuracy, one.p_holm)
+            told.append(f"{arm}, {size} points {more} than in the arm “{one.reference}”{brackets}.")
+        elif one.verdict is Verdict.TOO_FEW:
+            told.append(
+                f"{both}. There are too few participants or test cases to say whether they differ: {points}."
             )
+        else:
+            told.append(f"{both}, which is not a clear difference: {points}.")
+    if not own.comparisons:
+        told += [
+            f"In the arm “{one.name}”, people were right in {f.percent(before.value)} of their trials before advice and in "
+            f"{right[one.name]} after it: {described(change)}."
+            for one in own.conditions
+            if (before := present(one.before)) and (change := present(one.change))
+        ]
+    return sentences(*told)
 
 
 def on_accuracy(own: AccuracyWithAdvice) -> list[Paragraph]:
-    changed = list(_changed_beside_others(own))
+    changed = [
+        f"In {f.count(change.n, 'trial')} of the arm “{one.name}”, the same people were right in {f.percent(before.value)} "
+        f"before advice and in {f.percent(one.after.value)} after it: {described(change)}."
+        for one in own.conditions
+        if (before := present(one.before)) and (change := present(one.change))
+    ]
     return [
         Paragraph(
             f"The adviser, shown to participants as “{own.adviser_name}”, was right on {f.percent(own.adviser.accuracy)} of "
@@ -77,42 +77,29 @@ def _other_analyses(own: AccuracyWithAdvice) -> list[str]:
     assigned, turned = [], []
     for analysis, one in analyses_of(own):
         is_same = one.verdict is verdicts.get(one.name)
-        if analysis.code == ASSIGNED:
-            assigned.append(_as_assigned(one, is_same=is_same))
-        elif not is_same:
-            turned.append(
-                f"The conclusion on “{one.name}” changes in this analysis: {analysis.what}"
-            )
+        if analysis.code != ASSIGNED:
+            if not is_same:
+                turned.append(
+                    f"The conclusion on “{one.name}” changes in this analysis: {analysis.what}"
+                )
+            continue
+        people = (
+            f"all answers of {f.count(one.accuracy.n_participants, 'participant')} of the two arms who gave any "
+            f"({f.count(one.accuracy.n, 'trial')})"
+        )
+        points = points_of(one.accuracy, one.p_holm)
+        by_intention = f"By intention to treat, with {people}"
+        arms = f"“{one.name}” and “{one.reference}”"
+        if is_same:
+            said = f"Intention to treat, by {people}, gives the same conclusion on “{one.name}” against “{one.reference}”"
+        elif one.verdict is Verdict.UNCLEAR:
+            said = f"{by_intention}, {arms} do not clearly differ"
+        elif one.verdict is Verdict.TOO_FEW:
+            said = f"{by_intention}, there are too few to say whether {arms} differ"
+        else:
+            said = f"{by_intention}, {arms} differ"
+        assigned.append(f"{said}: {points}.")
     return [*assigned, *turned] if assigned else []
-
-
-def _as_assigned(one: Contrast, *, is_same: bool) -> str:
-    """is_same: whether its verdict is that of the analysed trials."""
-    people = (
-        f"all answers of {f.count(one.accuracy.n_participants, 'participant')} of the two arms who gave any "
-        f"({f.count(one.accuracy.n, 'trial')})"
-    )
-    points = points_of(one.accuracy, one.p_holm)
-    if is_same:
-        return f"Intention to treat, by {people}, gives the same conclusion on “{one.name}” against “{one.reference}”: {points}."
-    arms = f"“{one.name}” and “{one.reference}”"
-    if one.verdict is Verdict.UNCLEAR:
-        differ = f"{arms} do not clearly differ"
-    elif one.verdict is Verdict.TOO_FEW:
-        differ = f"there are too few to say whether {arms} differ"
-    else:
-        differ = f"{arms} differ"
-    return f"By intention to treat, with {people}, {differ}: {points}."
-
-
-def _changed_beside_others(own: AccuracyWithAdvice) -> Iterator[str]:
-    for one in own.conditions:
-        before, change = present(one.before), present(one.change)
-        if before and change:
-            yield (
-                f"In {f.count(change.n, 'trial')} of the arm “{one.name}”, the same people were right in {f.percent(before.value)} "
-                f"before advice and in {f.percent(one.after.value)} after it: {described(change)}."
-            )
 
 
 def times(own: AccuracyWithAdvice) -> Iterator[str]:

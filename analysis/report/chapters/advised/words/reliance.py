@@ -6,8 +6,6 @@ from analysis.codec import need, present
 from analysis.presentation import FigureText, Paragraph, itemised, sentences
 from analysis.report.chapters.advised.results import ConditionReliance, Reliance
 from analysis.report.chapters.advised.words.estimates import CLUSTERED, points_of, share_of
-from analysis.stats.reliance.confidence import BeforeAndAfter
-from analysis.stats.reliance.measures import Detection, WeightOfAdvice
 from analysis.stats.reliance.moderators import (
     ADVICE_RIGHT,
     ADVISER,
@@ -48,61 +46,52 @@ SWITCHED = {
         "In later trials, people were worse at distinguishing right from wrong advice.",
     ),
 }
+# What is said of a weight of advice that is not clear
+WEIGHED = {
+    Verdict.UNCLEAR: "This is not clearly different from advice without weight.",
+    Verdict.TOO_FEW: "There are too few participants, test cases or changes of confidence to say whether advice had any weight.",
+}
 
 
 def on_reliance(reliance: Reliance) -> list[Paragraph]:
     arms = [one for one in reliance.conditions if one.is_advised]
-    relied = [
-        _relied(arm.name, rair, rsr)
-        for arm in arms
-        if (rair := present(arm.rair)) and (rsr := present(arm.rsr))
-    ]
-    detected = [_detected(arm.name, own) for arm in arms if (own := present(arm.detection))]
-    weighed = [_weighed(arm.name, weight) for arm in arms if (weight := present(arm.weight))]
-    rated = [_rated(arm.name, both) for arm in arms if (both := present(arm.calibration))]
-    return [*itemised([*relied, *detected]), *itemised(weighed), *itemised(rated)]
-
-
-def _relied(arm: str, rair: Estimate, rsr: Estimate) -> str:
-    return (
-        f"In the arm “{arm}”, people corrected {share_of(rair)} of {f.number(rair.n, 0)} wrong first answers when the advice was right, and "
-        f"kept {share_of(rsr)} of {f.number(rsr.n, 0)} right ones when it was wrong."
-    )
-
-
-def _detected(arm: str, own: Detection) -> str:
-    sensitivity = f.with_interval(f.number(own.d_prime), f.interval(own.d_prime_ci95))
-    return (
-        f"In the arm “{arm}”, the final answer was the advised one in {f.percent(own.followed_right)} of trials with right advice and in "
-        f"{f.percent(own.followed_wrong)} of those with wrong advice: a sensitivity d' of {sensitivity}."
-    )
-
-
-def _weighed(arm: str, own: WeightOfAdvice) -> str:
-    corrected = "" if own.p_holm is None else f" (after Holm {f.p_value(own.p_holm)})"
-    unclear = ""
-    if own.verdict is Verdict.UNCLEAR:
-        unclear = "This is not clearly different from advice without weight."
-    elif own.verdict is Verdict.TOO_FEW:
-        unclear = "There are too few participants, test cases or changes of confidence to say whether advice had any weight."
-    return sentences(
-        f"In the arm “{arm}”, after equal first answers, final confidence differed by {share_of(own.slope)} of a difference in advice, over "
-        f"{f.count(own.slope.n, 'trial')}{corrected}.",
-        unclear,
-    )
-
-
-def _rated(arm: str, own: BeforeAndAfter) -> str:
-    before, after = (f.points(one.overconfidence.value) for one in (own.before, own.after))
-    change, clear = points_of(own.change_overconfidence, own.p_holm), ""
-    if own.verdict is Verdict.ABOVE:
-        clear = f"The difference rose: {change}."
-    elif own.verdict is Verdict.BELOW:
-        clear = f"The difference fell: {change}."
-    return sentences(
-        f"In the arm “{arm}”, mean confidence minus accuracy was {before} points before advice and {after} points after it.",
-        clear,
-    )
+    answers, weighed, rated = [], [], []
+    for arm in arms:
+        if (rair := present(arm.rair)) and (rsr := present(arm.rsr)):
+            answers.append(
+                f"In the arm “{arm.name}”, people corrected {share_of(rair)} of {f.number(rair.n, 0)} wrong first answers when the advice "
+                f"was right, and kept {share_of(rsr)} of {f.number(rsr.n, 0)} right ones when it was wrong."
+            )
+        if weight := present(arm.weight):
+            corrected = "" if weight.p_holm is None else f" (after Holm {f.p_value(weight.p_holm)})"
+            weighed.append(
+                sentences(
+                    f"In the arm “{arm.name}”, after equal first answers, final confidence differed by {share_of(weight.slope)} of a "
+                    f"difference in advice, over {f.count(weight.slope.n, 'trial')}{corrected}.",
+                    WEIGHED.get(weight.verdict, ""),
+                )
+            )
+        if both := present(arm.calibration):
+            before, after = (
+                f.points(one.overconfidence.value) for one in (both.before, both.after)
+            )
+            change = points_of(both.change_overconfidence, both.p_holm)
+            side = {Verdict.ABOVE: "rose", Verdict.BELOW: "fell"}.get(both.verdict)
+            rated.append(
+                sentences(
+                    f"In the arm “{arm.name}”, mean confidence minus accuracy was {before} points before advice and {after} points after "
+                    "it.",
+                    f"The difference {side}: {change}." if side else "",
+                )
+            )
+    for arm in arms:
+        if signal := present(arm.detection):
+            sensitivity = f.with_interval(f.number(signal.d_prime), f.interval(signal.d_prime_ci95))
+            answers.append(
+                f"In the arm “{arm.name}”, the final answer was the advised one in {f.percent(signal.followed_right)} of trials with right "
+                f"advice and in {f.percent(signal.followed_wrong)} of those with wrong advice: a sensitivity d' of {sensitivity}."
+            )
+    return [*itemised(answers), *itemised(weighed), *itemised(rated)]
 
 
 def moved(model: Moderators | None) -> Iterator[str]:
