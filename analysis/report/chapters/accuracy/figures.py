@@ -1,6 +1,6 @@
 """Accuracy of people and of each language model (the paper's figure 3a, and its figure S2 for further models)."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import altair as alt
@@ -32,7 +32,6 @@ from analysis.report.chapters.accuracy.results import (
     HumanAccuracy,
     ModelAccuracy,
     Positions,
-    SubfieldAccuracy,
     Subfields,
 )
 from analysis.report.chapters.accuracy.words import (
@@ -122,8 +121,20 @@ def subfields(source: SourceResults, tables: Tables) -> Figure:
         )
     models = list({m.name: m for s in found for m in s.models}.values())
     rows = rows_of(models, [EVERYONE, EXPERTS] if any(s.humans for s in found) else [])
-    chat = source.of(Accuracy).chat_models
-    frame = pd.concat([_frame(s, rows, chat) for s in found], ignore_index=True)
+    frames = []
+    for s in found:
+        shares = [(EVERYONE, s.humans), (EXPERTS, s.top_expertise and s.top_expertise.trials)]
+        of_models = model_frame(
+            s.models,
+            rows,
+            lambda m: {"n": m.share.n, "accuracy": m.share.accuracy},
+            lambda m: m.share.ci95,
+            source.of(Accuracy).chat_models,
+        )
+        people = [{**people_row(row, share), "n": share.n} for row, share in shares if share]
+        both = pd.concat([pd.DataFrame(people), of_models], ignore_index=True)
+        frames.append(both.assign(subfield=s.subfield).reindex(columns=SHOWN))
+    frame = pd.concat(frames, ignore_index=True)
     domain = share_domain([*frame["low"], *frame["high"], *frame["accuracy"]])
 
     def panel(place: Place) -> Drawn:
@@ -146,23 +157,6 @@ def subfields(source: SourceResults, tables: Tables) -> Figure:
     )
     text = subfields_figure(found, has_chat=bool(frame["is_chat"].eq(True).any()))
     return make_figure("subfields", drawn, text, plain(frame, row="who"))
-
-
-def _frame(found: SubfieldAccuracy, rows: Rows, chat: Collection[str]) -> pd.DataFrame:
-    shares = [
-        (EVERYONE, found.humans),
-        (EXPERTS, found.top_expertise and found.top_expertise.trials),
-    ]
-    people = [{**people_row(row, share), "n": share.n} for row, share in shares if share]
-    models = model_frame(
-        found.models,
-        rows,
-        lambda m: {"n": m.share.n, "accuracy": m.share.accuracy},
-        lambda m: m.share.ci95,
-        chat,
-    )
-    both = pd.concat([pd.DataFrame(people), models], ignore_index=True)
-    return both.assign(subfield=found.subfield).reindex(columns=SHOWN)
 
 
 # --- People's accuracy by career position (the paper's figure 3c).

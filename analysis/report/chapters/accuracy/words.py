@@ -97,7 +97,7 @@ def accuracy_page(source: SourceResults, about: About) -> Page:
 def _sample(
     own: Accuracy, models: Sequence[ModelAccuracy], answer: Headline, *, is_simulated: bool
 ) -> Iterator[str]:
-    """Who was right, and how often: people, then models."""
+    """A sentence on people and one on models, and on whether they are too few to compare."""
     if humans := present(own.humans):
         participant = "simulated participant" if is_simulated else "participant"
         yield (

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
 import altair as alt
@@ -34,11 +35,7 @@ from analysis.charts.style import FULL, GAINED, HUMANS, INK, LINE, LOST, MODELS,
 from analysis.codec import need, present
 from analysis.presentation import make_figure, plain
 from analysis.report.chapter import SourceResults, Tables
-from analysis.report.chapters.advised.results import (
-    AccuracyWithAdvice,
-    Advised,
-    ConditionReliance,
-)
+from analysis.report.chapters.advised.results import Advised
 from analysis.report.chapters.advised.tables import FINAL, FIRST, FLOW
 from analysis.report.chapters.advised.words.accuracy import advised_figure
 from analysis.report.chapters.advised.words.reliance import (
@@ -59,14 +56,40 @@ BESIDE = 4  # px from a row's middle to its two intervals
 def advised(source: SourceResults, tables: Tables) -> Figure:
     """A row per arm: accuracy of first and final answers, joined; a line at the adviser's."""
     own = need(source.of(Advised).advised_accuracy)
-    marks = [
+    answers = [
         {"condition": one.name, "answer": answer, **_numbers(found)}
         for one in own.conditions
         for answer, found in ((BEFORE_ADVICE, present(one.before)), (LAST, one.after))
         if found
     ]
-    frame = pd.DataFrame(marks)
-    return make_figure("advised", _accuracies(frame, own), advised_figure(own), plain(frame))
+    frame = pd.DataFrame(answers)
+
+    shown = _shown([one.name for one in own.conditions])
+    names, marks = list(shown.values()), frame.assign(condition=frame["condition"].map(shown))
+    domain = share_domain([*marks["low"], *marks["high"], own.adviser.accuracy])
+    y, width = _rows(names)
+    x, data = share_x("accuracy", domain, "Correct answers"), chart(marks)
+    ends = marks.groupby("condition", sort=False)["accuracy"].agg(["min", "max"]).reset_index()
+    bar = chart(ends).mark_rule(color=LINE, strokeWidth=3, opacity=0.6)
+    bar = bar.encode(x=alt.X("min:Q"), x2="max:Q", y=y)
+    layers: list[Any] = chance_and_people(None, domain)
+    # The adviser has a name where it would not be written over that of chance
+    if abs(own.adviser.accuracy - 0.5) > 0.12 * (domain[1] - domain[0]):
+        layers.append(flag(own.adviser.accuracy, "adviser", MODELS))
+    layers += [upright(own.adviser.accuracy, colour=MODELS, width=0.8, dash=False), bar]
+    is_one = marks.groupby("condition")["answer"].transform("size") == 1
+    places = ((is_one, 0), (~is_one & (marks["answer"] == BEFORE_ADVICE), -BESIDE))
+    for of, offset in (*places, (~is_one & (marks["answer"] == LAST), BESIDE)):
+        rule = chart(marks[of]).mark_rule(strokeWidth=1.1, yOffset=offset)
+        layers.append(rule.encode(x=alt.X("low:Q"), x2="high:Q", y=y, color=own_colour()))
+    legend = alt.Legend(title=None, symbolFillColor=SOFT, symbolStrokeColor=SOFT)
+    shape = alt.Shape("answer:N", scale=SHAPES, legend=legend)
+    points = data.mark_point(size=60).encode(
+        x=x, y=y, shape=shape, fill=own_fill(), stroke=own_stroke()
+    )
+    height = 2 * ROW * max(len(names), 2)
+    drawn = alt.layer(*layers, points).properties(width=FULL - width - 30, height=height)
+    return make_figure("advised", drawn, advised_figure(own), plain(frame))
 
 
 def _numbers(found: Estimate) -> dict[str, Any]:
@@ -96,34 +119,6 @@ class _Arm:
 def _shown(names: Sequence[str]) -> dict[str, str]:
     """Names of arms, short enough for a label and no two alike."""
     return labels([_Arm(name) for name in names])
-
-
-def _accuracies(frame: pd.DataFrame, own: AccuracyWithAdvice) -> Drawn:
-    shown = _shown([one.name for one in own.conditions])
-    names, frame = list(shown.values()), frame.assign(condition=frame["condition"].map(shown))
-    domain = share_domain([*frame["low"], *frame["high"], own.adviser.accuracy])
-    y, width = _rows(names)
-    x, data = share_x("accuracy", domain, "Correct answers"), chart(frame)
-    ends = frame.groupby("condition", sort=False)["accuracy"].agg(["min", "max"]).reset_index()
-    bar = chart(ends).mark_rule(color=LINE, strokeWidth=3, opacity=0.6)
-    bar = bar.encode(x=alt.X("min:Q"), x2="max:Q", y=y)
-    layers: list[Any] = chance_and_people(None, domain)
-    # The adviser has a name where it would not be written over that of chance
-    if abs(own.adviser.accuracy - 0.5) > 0.12 * (domain[1] - domain[0]):
-        layers.append(flag(own.adviser.accuracy, "adviser", MODELS))
-    layers += [upright(own.adviser.accuracy, colour=MODELS, width=0.8, dash=False), bar]
-    is_one = frame.groupby("condition")["answer"].transform("size") == 1
-    places = ((is_one, 0), (~is_one & (frame["answer"] == BEFORE_ADVICE), -BESIDE))
-    for of, offset in (*places, (~is_one & (frame["answer"] == LAST), BESIDE)):
-        rule = chart(frame[of]).mark_rule(strokeWidth=1.1, yOffset=offset)
-        layers.append(rule.encode(x=alt.X("low:Q"), x2="high:Q", y=y, color=own_colour()))
-    legend = alt.Legend(title=None, symbolFillColor=SOFT, symbolStrokeColor=SOFT)
-    shape = alt.Shape("answer:N", scale=SHAPES, legend=legend)
-    points = data.mark_point(size=60).encode(
-        x=x, y=y, shape=shape, fill=own_fill(), stroke=own_stroke()
-    )
-    height = 2 * ROW * max(len(names), 2)
-    return alt.layer(*layers, points).properties(width=FULL - width - 30, height=height)
 
 
 # --- The flow of answers.
@@ -156,7 +151,22 @@ def advised_flow(source: SourceResults, tables: Tables) -> Figure:
     found = [one for one in own.conditions if present(one.flow)]
     if not found:
         raise NotEnough(*NO_FIRST)
-    frame = pd.DataFrame([row for one in found for row in _flows(one)])
+    # Parts of bars, in trials: from where to where
+    rows = []
+    for one, (first, advice, words) in product(found, STARTS):
+        own_cells = {
+            (cell.is_kept, cell.is_final_right): cell.n
+            for cell in need(one.flow)
+            if cell.is_first_right == first and cell.is_advice_right == advice
+        }
+        start = 0
+        for fate, of in FATES_OF.items():
+            n = own_cells.get(of, 0)
+            part = {"fate": fate, "low": start, "end": start + n, "n": n}
+            about = {"words": str(n) if n else "", "middle": start + n / 2}
+            rows.append({"condition": one.name, "start_of": words, **part, **about})
+            start += n
+    frame = pd.DataFrame(rows)
     most = float(frame["end"].max())
     drawn = grid(
         [(one.name, f"n = {sum(cell.n for cell in need(one.flow)):,}") for one in found],
@@ -167,35 +177,6 @@ def advised_flow(source: SourceResults, tables: Tables) -> Figure:
     )
     cells = [(one.name, cell) for one in found for cell in need(one.flow)]
     return make_figure("advised_flow", drawn, advised_flow_figure(found), c.tidy(FLOW, cells))
-
-
-def _flows(one: ConditionReliance) -> list[dict[str, Any]]:
-    """Parts of bars, in trials: from where to where."""
-    rows = []
-    for first, advice, words in STARTS:
-        own = {
-            (cell.is_kept, cell.is_final_right): cell.n
-            for cell in need(one.flow)
-            if cell.is_first_right == first and cell.is_advice_right == advice
-        }
-        start = 0
-        for fate, of in FATES_OF.items():
-            n = own.get(of, 0)
-            end = start + n
-            rows.append(
-                {
-                    "condition": one.name,
-                    "start_of": words,
-                    "fate": fate,
-                    "low": start,
-                    "end": end,
-                    "n": n,
-                    "words": str(n) if n else "",
-                    "middle": (start + end) / 2,
-                }
-            )
-            start = end
-    return rows
 
 
 def _flow_panel(frame: pd.DataFrame, name: str, most: float, place: Place) -> Drawn:
@@ -327,11 +308,7 @@ def advised_teams(source: SourceResults, tables: Tables) -> Figure:
         }
         rows.append(row)
     frame = pd.DataFrame(rows)
-    text = advised_teams_figure(own)
-    return make_figure("advised_teams", _deciders(frame), text, plain(frame, row="who"))
 
-
-def _deciders(frame: pd.DataFrame) -> Drawn:
     names = frame["row"].tolist()
     y, names_width = _rows(names, field="row")
     width, height = (FULL - names_width - 64) // 2, int(1.5 * ROW * len(names))
@@ -351,4 +328,6 @@ def _deciders(frame: pd.DataFrame) -> Drawn:
         dots_with_intervals(chart(others), x_of("final_minus", span, axis), plain_y),
     )
     size = {"width": width, "height": height}
-    return alt.hconcat(left.properties(**size), right.properties(**size), spacing=16)
+    drawn = alt.hconcat(left.properties(**size), right.properties(**size), spacing=16)
+    text = advised_teams_figure(own)
+    return make_figure("advised_teams", drawn, text, plain(frame, row="who"))

@@ -27,7 +27,6 @@ from analysis.report.chapters.advised.tables import (
     FINAL,
     FIRST,
     FLOW,
-    MEASURES,
     MOST_ACCURATE,
     OVERCONFIDENCE,
     REALISED,
@@ -106,7 +105,7 @@ LEARNS_NOISE = (
     "is negatively correlated with the test case that is held out; no computed team is shown."
 )
 COMPUTED = (Method.LOGISTIC, Method.BAYESIAN)
-NO_SHARES = ("slope", "limited", "d_prime", "criterion", "d_prime_differ", "criterion_differ")
+SHOWN_AS_SHARES = ("agreement", "switching", "rair", "rsr", "overreliance", "underreliance")
 
 
 Tested = TypeVar("Tested", bound="Contrast | WeightOfAdvice | BeforeAndAfter | PairOfDeciders")
@@ -299,7 +298,27 @@ def build_advised(data: SourceData) -> Built:
         MissingResult(*NO_TESTS),
     )
     found = corrected(found)
-    return Built(found, _tables(found))
+
+    accuracy, reliance = present(found.advised_accuracy), present(found.advised_reliance)
+    teams, tests = present(found.advised_teams), present(found.advised_tests)
+    cells = [
+        (one.name, cell)
+        for one in (reliance.conditions if reliance else ())
+        for cell in present(one.flow) or ()
+    ]
+    tables = {
+        "advised": c.tidy(CONDITIONS, accuracy.conditions if accuracy else ()),
+        "advised_arms": c.tidy(COMPARISONS, accuracy.comparisons if accuracy else ()),
+        "advised_analyses": c.tidy(ANALYSES, analyses_of(accuracy) if accuracy else ()),
+        "advised_reliance": c.tidy(RELIANCE, measures_of(reliance) if reliance else ()),
+        "advised_flow": c.tidy(FLOW, cells),
+        "advised_calibration": c.tidy(CALIBRATIONS, calibrations_of(reliance) if reliance else ()),
+        "advised_effects": c.tidy(EFFECTS, effects_of(accuracy, reliance)),
+        "advised_deciders": c.tidy(DECISIONS, teams.deciders if teams else ()),
+        "advised_tests": c.tidy(TESTS, tests.questions if tests else ()),
+        "advised_realised": c.tidy(REALISED, teams.teams if teams else ()),
+    }
+    return Built(found, tables)
 
 
 def trials_of(table: pd.DataFrame) -> AdvisedTrials:
@@ -343,6 +362,21 @@ def _accuracy(
         own, second = trials.of(pair), groups[one.name][pair]
         time = try_estimate(time_ratio, own, own.rt_ms, second)
         comparisons.append(Comparison(one.name, one.reference, one.accuracy, time=time))
+    analyses = []
+    for analysis in undone(data.assigned):
+        table = data.assigned[analysis.kept]
+        own, arms = trials_of(table), conditions_of(table)
+        rest = [name for name in arms if name != reference.name]
+        # Nothing is compared where nobody is in the reference, or in another condition
+        if reference.name in arms and rest:
+            compared = Analysis(
+                code=analysis.code,
+                what=analysis.what,
+                n_participants=len(np.unique(own.participant)),
+                n_trials=len(own),
+                comparisons=tuple(_contrasts(own, arms, reference.name, rest)),
+            )
+            analyses.append(compared)
     # The adviser counts once on each test case
     known = np.isfinite(trials.advice_right)
     first = np.unique(trials.item[known], return_index=True)[1]
@@ -351,40 +385,36 @@ def _accuracy(
         adviser=proportion(trials.advice_right[known][first]),
         conditions=conditions,
         comparisons=tuple(comparisons),
-        other_analyses=tuple(_other_analyses(data.assigned, reference.name)),
+        other_analyses=tuple(analyses),
         model=try_estimate(accuracy_model, trials, names.tolist(), reference.name),
         confidence_model=try_estimate(confident_model, trials),
     )
 
 
 def _condition(name: str, own: AdvisedTrials) -> Condition:
+    # Before advice, only trials with both answers tell something
+    both = try_estimate(own.with_both)
+    before: Estimate | MissingResult
+    moved: Estimate | MissingResult
+    seconds_before: Seconds | MissingResult
+    if isinstance(both, MissingResult):
+        before = moved = seconds_before = both
+    else:
+        before = try_estimate(share, both, both.right_before)
+        moved = try_estimate(change, both, both.right_after - both.right_before)
+        seconds_before = try_estimate(typical_seconds, both, both.rt_before_ms)
     return Condition(
         name=name,
         arm=str(own.arm[0]),
         procedure=str(own.procedure[0]),
         n_participants=len(np.unique(own.participant)),
         n_trials=len(own),
-        before=try_estimate(_before, own),
+        before=before,
         after=share(own, own.right_after),
-        change=try_estimate(_change, own),
-        seconds_before=try_estimate(_seconds_before, own),
+        change=moved,
+        seconds_before=seconds_before,
         seconds=try_estimate(typical_seconds, own, own.rt_ms),
     )
-
-
-def _before(own: AdvisedTrials) -> Estimate:
-    both = own.with_both()
-    return share(both, both.right_before)
-
-
-def _change(own: AdvisedTrials) -> Estimate:
-    both = own.with_both()
-    return change(both, both.right_after - both.right_before)
-
-
-def _seconds_before(own: AdvisedTrials) -> Seconds:
-    both = own.with_both()
-    return typical_seconds(both, both.rt_before_ms)
 
 
 def _contrasts(
@@ -396,48 +426,30 @@ def _contrasts(
         yield Contrast(name, reference, difference(own, own.right_after, groups[name][pair]))
 
 
-def _other_analyses(assigned: pd.DataFrame, reference: str) -> Iterator[Analysis]:
-    """Without those in which nobody is in the reference, or in another condition."""
-    for other in undone(assigned):
-        table = assigned[other.kept]
-        trials, groups = trials_of(table), conditions_of(table)
-        others = [name for name in groups if name != reference]
-        if reference in groups and others:
-            yield Analysis(
-                code=other.code,
-                what=other.what,
-                n_participants=len(np.unique(trials.participant)),
-                n_trials=len(trials),
-                comparisons=tuple(_contrasts(trials, groups, reference, others)),
-            )
-
-
 # --- Reliance by condition.
 
 
 def _reliance(data: SourceData, trials: AdvisedTrials, groups: dict[str, Bools]) -> Reliance:
-    return Reliance(
-        tuple(_relied(name, trials.of(of), data.seed) for name, of in groups.items()),
-        try_estimate(switching_model, trials),
-    )
-
-
-def _relied(name: str, own: AdvisedTrials, seed: int) -> ConditionReliance:
-    return ConditionReliance(
-        name=name,
-        procedure=str(own.procedure[0]),
-        agreement=try_estimate(measures.agreement, own),
-        switching=try_estimate(measures.switching, own),
-        rair=try_estimate(measures.relative_ai_reliance, own),
-        rsr=try_estimate(measures.relative_self_reliance, own),
-        overreliance=try_estimate(measures.overreliance, own),
-        underreliance=try_estimate(measures.underreliance, own),
-        weight=try_estimate(weight_of_advice, own),
-        detection=try_estimate(detection, own),
-        detection_differ=try_estimate(measures.detection_where_answers_differ, own),
-        flow=try_estimate(flow, own),
-        calibration=try_estimate(before_and_after, own, seed),
-    )
+    conditions = [
+        ConditionReliance(
+            name=name,
+            procedure=str(own.procedure[0]),
+            agreement=try_estimate(measures.agreement, own),
+            switching=try_estimate(measures.switching, own),
+            rair=try_estimate(measures.relative_ai_reliance, own),
+            rsr=try_estimate(measures.relative_self_reliance, own),
+            overreliance=try_estimate(measures.overreliance, own),
+            underreliance=try_estimate(measures.underreliance, own),
+            weight=try_estimate(weight_of_advice, own),
+            detection=try_estimate(detection, own),
+            detection_differ=try_estimate(measures.detection_where_answers_differ, own),
+            flow=try_estimate(flow, own),
+            calibration=try_estimate(before_and_after, own, data.seed),
+        )
+        for name, of in groups.items()
+        for own in [trials.of(of)]
+    ]
+    return Reliance(tuple(conditions), try_estimate(switching_model, trials))
 
 
 # --- Real decisions beside computed teams of the same answers.
@@ -507,7 +519,15 @@ def corrected(found: Advised) -> Advised:
     """With the p values, and so the verdicts, of all tests as one family."""
     accuracy, reliance = present(found.advised_accuracy), present(found.advised_reliance)
     teams = present(found.advised_teams)
-    p = _tests(accuracy, reliance, teams)
+    switching = present(reliance.switching) if reliance else None
+    # In the order of the results; [] where a question is not asked
+    p: dict[str, list[float | None]] = {
+        ARMS: [one.accuracy.p for one in accuracy.comparisons] if accuracy else [],
+        WEIGHT: [one.slope.p for one in _weights(reliance)],
+        OVERCONFIDENCE: [one.change_overconfidence.p for one in _rated(reliance)],
+        SWITCHING: switching.tests if switching else [],
+        MOST_ACCURATE: [one.difference.p for one in teams.pairs] if teams else [],
+    }
     after = families.together(p)
     if accuracy:
         others = []
@@ -523,34 +543,25 @@ def corrected(found: Advised) -> Advised:
     if reliance:
         reliance = _reliance_corrected(reliance, after)
     if teams:
-        teams = _deciders_corrected(teams, after[MOST_ACCURATE])
-    verdicts = _verdicts(accuracy, reliance, teams)
+        pairs = _with_p(teams.pairs, after[MOST_ACCURATE])
+        by_pair = {frozenset((one.first, one.second)): one.p_holm for one in pairs}
+        best = next(one.code for one in teams.deciders if one.best_minus is None)
+        deciders = tuple(
+            replace(one, p_holm=by_pair.get(frozenset((best, one.code)))) for one in teams.deciders
+        )
+        teams = replace(teams, deciders=deciders, pairs=pairs)
     return Advised(
         accuracy or found.advised_accuracy,
         reliance or found.advised_reliance,
         teams or found.advised_teams,
-        questions_of(after, verdicts) or found.advised_tests,
+        questions_of(after, _verdicts(accuracy, reliance, teams)) or found.advised_tests,
     )
-
-
-def _tests(
-    accuracy: AccuracyWithAdvice | None, reliance: Reliance | None, teams: RealAndComputed | None
-) -> dict[str, list[float | None]]:
-    """Each of QUESTIONS -> the p values of its tests, in the order of the results; [] where it is not asked."""
-    switching = present(reliance.switching) if reliance else None
-    return {
-        ARMS: [one.accuracy.p for one in accuracy.comparisons] if accuracy else [],
-        WEIGHT: [one.slope.p for one in _weights(reliance)],
-        OVERCONFIDENCE: [one.change_overconfidence.p for one in _rated(reliance)],
-        SWITCHING: switching.tests if switching else [],
-        MOST_ACCURATE: [one.difference.p for one in teams.pairs] if teams else [],
-    }
 
 
 def _verdicts(
     accuracy: AccuracyWithAdvice | None, reliance: Reliance | None, teams: RealAndComputed | None
 ) -> dict[str, list[Verdict | None]]:
-    """Those of `_tests`."""
+    """Verdicts of the tests of each of QUESTIONS."""
     switching = present(reliance.switching) if reliance else None
     return {
         ARMS: [one.verdict for one in accuracy.comparisons] if accuracy else [],
@@ -590,16 +601,6 @@ def _reliance_corrected(own: Reliance, after: dict[str, list[float | None]]) -> 
     )
 
 
-def _deciders_corrected(own: RealAndComputed, p: Sequence[float | None]) -> RealAndComputed:
-    pairs = _with_p(own.pairs, p)
-    by_pair = {frozenset((one.first, one.second)): one.p_holm for one in pairs}
-    best = next(one.code for one in own.deciders if one.best_minus is None)
-    deciders = tuple(
-        replace(one, p_holm=by_pair.get(frozenset((best, one.code)))) for one in own.deciders
-    )
-    return replace(own, deciders=deciders, pairs=pairs)
-
-
 # --- Rows of the tables.
 
 
@@ -615,40 +616,33 @@ class Measure:
 
     @property
     def shown(self) -> str:
-        return f.number(self.value) if self.code in NO_SHARES else f.percent(self.value)
+        return f.percent(self.value) if self.code in SHOWN_AS_SHARES else f.number(self.value)
 
     @property
     def shown_interval(self) -> str:
-        write = f.interval if self.code in NO_SHARES else f.share_interval
+        write = f.share_interval if self.code in SHOWN_AS_SHARES else f.interval
         return write(self.ci95)
 
 
 def measures_of(own: Reliance) -> Iterator[tuple[str, Measure]]:
     """(condition, measure), those that there are."""
     for one in own.conditions:
-        for code in MEASURES:
-            found = _measure(one, code)
-            if found is not None:
-                yield one.name, found
-
-
-def _measure(own: ConditionReliance, code: str) -> Measure | None:
-    if code in ("slope", "limited"):
-        weight = present(own.weight)
-        part: Estimate | None = getattr(weight, code) if weight else None
-        p = weight.p_holm if weight and code == "slope" else None
-        return Measure(code, part.n, part.value, part.ci95, p) if part else None
-    if code in NO_SHARES:
-        of_differ = code.endswith("differ")
-        found = present(own.detection_differ if of_differ else own.detection)
-        if found is None:
-            return None
-        n = found.n_right + found.n_wrong
-        if code.startswith("d_prime"):
-            return Measure(code, n, found.d_prime, found.d_prime_ci95)
-        return Measure(code, n, found.criterion, found.criterion_ci95)
-    value: Estimate | None = present(getattr(own, code))
-    return Measure(code, value.n, value.value, value.ci95) if value else None
+        found: list[Measure] = []
+        for code in SHOWN_AS_SHARES:
+            value: Estimate | None = present(getattr(one, code))
+            if value:
+                found.append(Measure(code, value.n, value.value, value.ci95))
+        if weight := present(one.weight):
+            slope, limited = weight.slope, weight.limited
+            found.append(Measure("slope", slope.n, slope.value, slope.ci95, weight.p_holm))
+            found.append(Measure("limited", limited.n, limited.value, limited.ci95))
+        for of, signal in (("", one.detection), ("_differ", one.detection_differ)):
+            if shown := present(signal):
+                n = shown.n_right + shown.n_wrong
+                d_prime, criterion = shown.d_prime, shown.criterion
+                found.append(Measure(f"d_prime{of}", n, d_prime, shown.d_prime_ci95))
+                found.append(Measure(f"criterion{of}", n, criterion, shown.criterion_ci95))
+        yield from ((one.name, measure) for measure in found)
 
 
 def analyses_of(own: AccuracyWithAdvice) -> Iterator[tuple[Analysis, Contrast]]:
@@ -675,25 +669,3 @@ def effects_of(
     for name, model in models:
         for one in model.effects if model else ():
             yield name, one
-
-
-def _tables(found: Advised) -> dict[str, pd.DataFrame]:
-    accuracy, reliance = present(found.advised_accuracy), present(found.advised_reliance)
-    teams, tests = present(found.advised_teams), present(found.advised_tests)
-    cells = [
-        (one.name, cell)
-        for one in (reliance.conditions if reliance else ())
-        for cell in present(one.flow) or ()
-    ]
-    return {
-        "advised": c.tidy(CONDITIONS, accuracy.conditions if accuracy else ()),
-        "advised_arms": c.tidy(COMPARISONS, accuracy.comparisons if accuracy else ()),
-        "advised_analyses": c.tidy(ANALYSES, analyses_of(accuracy) if accuracy else ()),
-        "advised_reliance": c.tidy(RELIANCE, measures_of(reliance) if reliance else ()),
-        "advised_flow": c.tidy(FLOW, cells),
-        "advised_calibration": c.tidy(CALIBRATIONS, calibrations_of(reliance) if reliance else ()),
-        "advised_effects": c.tidy(EFFECTS, effects_of(accuracy, reliance)),
-        "advised_deciders": c.tidy(DECISIONS, teams.deciders if teams else ()),
-        "advised_tests": c.tidy(TESTS, tests.questions if tests else ()),
-        "advised_realised": c.tidy(REALISED, teams.teams if teams else ()),
-    }

@@ -44,6 +44,7 @@ from analysis.report.chapters.asked.words import (
     sizes_figure,
 )
 from analysis.stats import NotEnough
+from analysis.stats.arrays import Interval
 
 SHAPES = alt.Scale(domain=[PERPLEXITY, CHOICE], range=["circle", "diamond"])
 WORDS = {PERPLEXITY: "by perplexity", CHOICE: "asked"}
@@ -53,7 +54,22 @@ BESIDE = 4  # px from a row's middle to its two intervals
 def asked(source: SourceResults, tables: Tables) -> Figure:
     """A row per model: accuracy by perplexity and when asked, joined; intervals above and below."""
     models = need(source.of(Asked).asked)
-    frame = pd.DataFrame([mark for model in models for mark in _marks(model)])
+    marks: list[dict[str, Any]] = []
+    for model in models:
+        about = {"language_model": model.language_model, "colour": family_colour(model.family)}
+        shares: list[tuple[str, int, float, Interval]] = []
+        if found := present(model.paired):
+            shares = [
+                (PERPLEXITY, found.n, found.scored, found.scored_ci95),
+                (CHOICE, found.n, found.asked, found.asked_ci95),
+            ]
+        elif share := present(model.judged):
+            shares = [(CHOICE, share.n, share.accuracy, share.ci95)]
+        marks += [
+            {**about, "method": method, "n": n, "accuracy": accuracy, "low": low, "high": high}
+            for method, n, accuracy, (low, high) in shares
+        ]
+    frame = pd.DataFrame(marks)
     if frame.empty:
         raise NotEnough("No model gave answers in both orders.", "Ask a model.")
     shown = set(frame["language_model"])
@@ -68,25 +84,6 @@ def asked(source: SourceResults, tables: Tables) -> Figure:
 def _language_model(model: AskedModel) -> ModelName:
     """Not as the one that was asked: a row or a dot is about both."""
     return ModelName(model.language_model, model.language_label, model.family, "")
-
-
-def _marks(model: AskedModel) -> list[dict[str, Any]]:
-    about = {"language_model": model.language_model, "colour": family_colour(model.family)}
-    if found := present(model.paired):
-        both = (
-            (PERPLEXITY, found.scored, found.scored_ci95),
-            (CHOICE, found.asked, found.asked_ci95),
-        )
-        return [
-            {**about, "method": method, "n": found.n, "accuracy": share, "low": low, "high": high}
-            for method, share, (low, high) in both
-        ]
-    share = present(model.judged)
-    if share is None:
-        return []
-    low, high = share.ci95
-    own = {"n": share.n, "accuracy": share.accuracy, "low": low, "high": high}
-    return [{**about, "method": CHOICE, **own}]
 
 
 def _dumbbells(frame: pd.DataFrame, rows: Rows, people: float | None) -> Drawn:
@@ -143,10 +140,7 @@ def asked_sizes(source: SourceResults, tables: Tables) -> Figure:
         for low, high in [found.ci95 or (np.nan, np.nan)]
     ]
     frame = pd.DataFrame(sized)
-    return make_figure("asked_sizes", _sizes_chart(frame), sizes_figure(both), plain(frame))
 
-
-def _sizes_chart(frame: pd.DataFrame) -> Drawn:
     sizes = frame["n_parameters"]
     domain = [float(sizes.min()) / 1.6, float(sizes.max()) * 3]
     words = "replace(format(datum.value, '.1~s'), 'G', 'B')"  # as models' names have it
@@ -160,7 +154,8 @@ def _sizes_chart(frame: pd.DataFrame) -> Drawn:
     )
     text = data.mark_text(align="left", dx=7, color=SOFT).encode(x=x, y=y, text="label:N")
     points = dots(data, size=48).encode(x=x, y=y)
-    return alt.layer(level(0.0), bars, points, text).properties(width=FULL - 80, height=240)
+    drawn = alt.layer(level(0.0), bars, points, text).properties(width=FULL - 80, height=240)
+    return make_figure("asked_sizes", drawn, sizes_figure(both), plain(frame))
 
 
 # --- Reliability of the confidence that models state.

@@ -266,7 +266,9 @@ def _model(data: SourceData, model: int, answers: pd.DataFrame) -> AskedModel:
         ),
         by_order=try_estimate(_by_order, read),
         consistent=try_estimate(_consistency, read, data.n_items),
-        stated=try_estimate(_stated, read, data.seed),
+        stated=try_estimate(
+            stated, read["confidence"] / 100, _towards(read), read["item"], data.seed
+        ),
         p_original=try_estimate(_p_original, own, data.seed),
         seconds_median=known(float(answers["seconds"].median())),
         people=try_estimate(_people, data, np.flatnonzero(np.isfinite(points))),
@@ -305,10 +307,6 @@ def _consistency(read: pd.DataFrame, n_items: int) -> Proportion:
     by_order = preference.groupby([read["original_side"], read["item"]]).mean()
     both = [by_order.get(side, pd.Series(dtype=float)).reindex(range(n_items)) for side in "AB"]
     return consistency(*both)
-
-
-def _stated(read: pd.DataFrame, seed: int) -> Stated:
-    return stated(read["confidence"] / 100, _towards(read), read["item"], seed)
 
 
 def _p_original(own: pd.DataFrame, seed: int) -> Stated:

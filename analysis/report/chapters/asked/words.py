@@ -5,7 +5,7 @@ from functools import partial
 
 from analysis import columns as c
 from analysis.codec import MissingResult, present
-from analysis.presentation import FigureText, Paragraph, Table, paragraphs, sentences
+from analysis.presentation import FigureText, Paragraph, paragraphs, sentences
 from analysis.report.chapter import About, Page, SourceResults
 from analysis.report.chapters.asked.results import (
     CONFIDENCES,
@@ -34,27 +34,24 @@ LETTERS_ALONE = (
     "whichever version is there. With both orders weighted equally, its letters are therefore right in 50% of the cases. An accuracy other "
     "than 50% comes from its probabilities alone."
 )
+# People on the test cases that each model judged
+PEOPLE = (
+    c.text("Model", "label"),
+    c.percent("Model's accuracy", "judged.accuracy"),
+    c.percent("Its stated confidence", "stated.mean_confidence"),
+    c.number("Seconds per answer", "seconds_median", digits=1),
+    c.count("Human trials", "people.n_trials"),
+    c.percent("Humans' accuracy", "people.accuracy"),
+    c.share_ci("95% CI", "people.ci95"),
+    c.number("Their confidence, 1 to 100", "people.mean_confidence", digits=1),
+    c.number("Seconds per trial", "people.seconds_median", digits=1),
+)
 
 
 def asked_page(source: SourceResults, about: About) -> Page:
     models = present(source.of(Asked).asked) or ()
     pairs = [(model, found) for model in models if (found := present(model.paired))]
     finding = _pairs(pairs) if pairs else _asked_alone(models)
-    stated = [
-        _confidence(model.language_label, own)
-        for model, kind, own in confidences_of(models)
-        if kind == STATED
-    ]
-    without = [
-        model.language_label
-        for model in models
-        if isinstance(model.p_original, MissingResult)
-        and model.p_original.reason == NO_PROBABILITY[0]
-    ]
-    no_probability = (
-        f"There is no P(original) to calibrate for {f.listing(without)}: one answer in each order, without the probabilities of tokens, "
-        "is no probability."
-    )
     # A column for each way in which answers ended
     ends = list(dict.fromkeys(state.state for model in models for state in model.states))
     columns = (
@@ -62,23 +59,30 @@ def asked_page(source: SourceResults, about: About) -> Page:
         c.count("Answers", "n_answers"),
         *(c.count(end, partial(AskedModel.n_ended, end=end)) for end in ends),
     )
+    judged = "People on the test cases that each model judged; times are medians"
     confidences = [*confidences_of(models)]
+    # Each method once: they are the same for all models but for the filled bins
+    stated = [own for _model, _kind, own in confidences]
+    methods = [found.method for _model, found in pairs]
+    methods += [own.method for model in models if (own := present(model.position))]
+    methods += [text for one in stated[:1] for text in (one.method, one.error.method)]
+    methods += [TOGETHER] if models else []
+    methods += [one.error.ci_method for one in stated]
     return Page(
         text=[
             *paragraphs(finding),
-            *_sides(models),
-            *paragraphs(*(_unread(model) for model in models if model.n_unread)),
-            *([Paragraph("", items=stated)] if stated else []),
-            *paragraphs(no_probability if without else "", ELSEWHERE),
+            *_answers(models),
+            *_confidence(models),
+            *paragraphs(ELSEWHERE),
         ],
         tables=[
             *c.page_table("Models asked and scored", PAIRS, paired_of(models), "asked_pairs"),
             *c.page_table("Models that were asked", MODELS, models, "asked"),
             *c.page_table("Confidence and accuracy", CONFIDENCES, confidences, "asked_confidence"),
-            *_people(models),
+            *c.page_table(judged, PEOPLE, [model for model in models if present(model.people)]),
             *c.page_table("How the answers ended", columns, models, "asked_states"),
         ],
-        methods=_methods(models),
+        methods=list(dict.fromkeys(methods)),
         finding=finding,
     )
 
@@ -137,8 +141,8 @@ def _asked_alone(models: Sequence[AskedModel]) -> str:
     return f"{found} This report has no accuracy by perplexity of {these} on the same test cases."
 
 
-def _sides(models: Sequence[AskedModel]) -> list[Paragraph]:
-    """A line for each model that prefers a side, or says so of all of them."""
+def _answers(models: Sequence[AskedModel]) -> list[Paragraph]:
+    """The models that prefer a side, and those with answers that could not be read."""
     known = [(model, own) for model in models if (own := present(model.position))]
     preferred = []
     for model, own in known:
@@ -152,62 +156,58 @@ def _sides(models: Sequence[AskedModel]) -> list[Paragraph]:
                 f"{name} prefers side {side}: {f.percent(own.answers.share)} (95% CI {f.share_interval(own.answers.ci95)}) of its answers "
                 "name A, although the original was on side A in half of the cases."
             )
-    if preferred:
-        return [Paragraph("", items=preferred)]
     verdicts = [own.verdict for _model, own in known]
-    if any(one is not Verdict.TOO_FEW for one in verdicts):
-        unclear = "No model showed a clear preference for a side."
-        return [Paragraph(sentences(unclear, too_few(verdicts)))]
-    return []
+    unclear = "No model showed a clear preference for a side."
+    is_none = not preferred and any(one is not Verdict.TOO_FEW for one in verdicts)
+    unread = []
+    for model in models:
+        others = [f"{end.n:,} {end.state}" for end in model.states if end.state != READ]
+        judged, cases = present(model.judged), f.count(model.n_asked, "test case")
+        if model.n_unread:
+            unread.append(
+                sentences(
+                    f"Of {f.count(model.n_answers, 'answer')} of {model.language_label}, {f.number(model.n_unread, 0)} could not be read "
+                    f"({f.listing(others)}).",
+                    f"Its accuracy is {f.percent(judged.accuracy)} on the {f.count(judged.n, 'test case')} for which the answers in both "
+                    f"orders could be read. It is {f.percent(model.strict.accuracy)} on all {cases} if the others count as wrong."
+                    if judged
+                    else "No test case has readable answers in both orders, so this model has no accuracy.",
+                )
+            )
+    return [
+        *([Paragraph("", items=preferred)] if preferred else []),
+        *paragraphs(sentences(unclear, too_few(verdicts)) if is_none else "", *unread),
+    ]
 
 
-def _unread(model: AskedModel) -> str:
-    ends = f.listing([f"{end.n:,} {end.state}" for end in model.states if end.state != READ])
-    judged = present(model.judged)
-    return sentences(
-        f"Of {f.count(model.n_answers, 'answer')} of {model.language_label}, {f.number(model.n_unread, 0)} could not be read ({ends}).",
-        f"Its accuracy is {f.percent(judged.accuracy)} on the {f.count(judged.n, 'test case')} for which the answers in both orders could be "
-        f"read. It is {f.percent(model.strict.accuracy)} on all {f.count(model.n_asked, 'test case')} if the others count as wrong."
-        if judged
-        else "No test case has readable answers in both orders, so this model has no accuracy.",
+def _confidence(models: Sequence[AskedModel]) -> list[Paragraph]:
+    """The confidence that each model stated, and which models have no probability of the original."""
+    told = []
+    for model, kind, own in confidences_of(models):
+        if kind != STATED:
+            continue
+        name = model.language_label
+        said = f"state {f.percent(own.mean_confidence)} on average, and {f.percent(own.accuracy)} are correct"
+        if own.verdict.is_clear:
+            side = "overconfident" if own.verdict is Verdict.ABOVE else "underconfident"
+            apart = f.percentage_points(abs(own.overconfidence))
+            told.append(f"{name} is {side}: its answers {said} ({apart} points apart).")
+        else:
+            told.append(f"The answers of {name} {said}.")
+    without = [
+        model.language_label
+        for model in models
+        if isinstance(model.p_original, MissingResult)
+        and model.p_original.reason == NO_PROBABILITY[0]
+    ]
+    no_probability = (
+        f"There is no P(original) to calibrate for {f.listing(without)}: one answer in each order, without the probabilities of tokens, "
+        "is no probability."
     )
-
-
-def _confidence(name: str, own: Stated) -> str:
-    said = f"state {f.percent(own.mean_confidence)} on average, and {f.percent(own.accuracy)} are correct"
-    if not own.verdict.is_clear:
-        return f"The answers of {name} {said}."
-    side = "overconfident" if own.verdict is Verdict.ABOVE else "underconfident"
-    apart = f.percentage_points(abs(own.overconfidence))
-    return f"{name} is {side}: its answers {said} ({apart} points apart)."
-
-
-def _people(models: Sequence[AskedModel]) -> list[Table]:
-    columns = (
-        c.text("Model", "label"),
-        c.percent("Model's accuracy", "judged.accuracy"),
-        c.percent("Its stated confidence", "stated.mean_confidence"),
-        c.number("Seconds per answer", "seconds_median", digits=1),
-        c.count("Human trials", "people.n_trials"),
-        c.percent("Humans' accuracy", "people.accuracy"),
-        c.share_ci("95% CI", "people.ci95"),
-        c.number("Their confidence, 1 to 100", "people.mean_confidence", digits=1),
-        c.number("Seconds per trial", "people.seconds_median", digits=1),
-    )
-    rows = [model for model in models if present(model.people)]
-    caption = "People on the test cases that each model judged; times are medians"
-    return c.page_table(caption, columns, rows)
-
-
-def _methods(models: Sequence[AskedModel]) -> list[str]:
-    """Each once: they are the same for all models but for the filled bins."""
-    paired = [found.method for model in models if (found := present(model.paired))]
-    positions = [own.method for model in models if (own := present(model.position))]
-    stated = [own for _model, _kind, own in confidences_of(models)]
-    methods = [*paired, *positions]
-    methods += [text for one in stated[:1] for text in (one.method, one.error.method)]
-    methods += [TOGETHER] if models else []
-    return list(dict.fromkeys([*methods, *(one.error.ci_method for one in stated)]))
+    return [
+        *([Paragraph("", items=told)] if told else []),
+        *paragraphs(no_probability if without else ""),
+    ]
 
 
 # --- Figures.

@@ -1,6 +1,6 @@
 """A panel of binned accuracy over the ranks of confidence or expertise, with the regression line."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import altair as alt
@@ -37,9 +37,7 @@ from analysis.report.chapters.confidence.results import (
     HUMAN_ROW,
     OVERALL,
     Calibration,
-    CalibrationResults,
     Expertise,
-    ModelCalibration,
 )
 from analysis.report.chapters.confidence.words import (
     calibration_humans_figure,
@@ -52,7 +50,6 @@ from analysis.report.chapters.confidence.words import (
 from analysis.stats import NotEnough
 from analysis.stats.arrays import Interval
 from analysis.stats.calibration import Binned
-from analysis.stats.logistic import Logistic
 from lib import formatting as f
 
 Fitted = tuple[float, Interval]  # a slope
@@ -169,7 +166,31 @@ def table_s3(source: SourceResults, tables: Tables) -> Figure:
     fitted = [(m, fit) for m in found.models if (fit := present(m.logistic))]
     own = present(people.slope) if people and present(people.binned) else None
     chat = source.of(Accuracy).chat_models
-    blocks, table = _blocks(found, fitted, (own.slope.slope, own.slope.ci95) if own else None, chat)
+    line = (own.slope.slope, own.slope.ci95) if own else None
+    paper = {row.name: fit.coef_mean for row in found.table_s3 if (fit := present(row.fit))}
+    blocks, frames = [], []
+    rows = rows_of([m for m, _ in fitted])
+    if fitted:
+        shown = [
+            mark
+            for m, fit in fitted
+            for mark in _marks(
+                m, rows.label[m.name], family_colour(m.family), (fit.slope, fit.slope_ci95), paper
+            )
+        ]
+        frames.append(pd.DataFrame(shown).assign(is_chat=lambda f: f["name"].isin(list(chat))))
+        blocks.append(_block(frames[0], rows, "Log-odds per unit of |ΔPPL|", True))
+    if shown := _marks(HUMAN_ROW, PEOPLE, HUMANS, line, paper):
+        frames.append(pd.DataFrame(shown))
+        wide = rows.width if fitted else 0
+        title = "Log-odds per unit of confidence (1 to 100)"
+        blocks.append(_block(frames[-1], Rows({}, [PEOPLE]), title, not fitted, wide))
+    if not blocks:
+        raise NotEnough(
+            "Correct answers have not been fitted on confidence yet.",
+            "Collect judgments or score models.",
+        )
+    table = pd.concat(frames, ignore_index=True)
     drawn = alt.vconcat(*blocks, spacing=16).resolve_scale(shape="shared")
     slopes = table[table["fit"] == FITTED]["slope"]
     text = table_s3_figure(
@@ -181,39 +202,6 @@ def table_s3(source: SourceResults, tables: Tables) -> Figure:
     return make_figure(
         "table_s3", drawn, text, table.drop(columns=["colour", "is_chat"], errors="ignore")
     )
-
-
-def _blocks(
-    found: CalibrationResults,
-    models: Sequence[tuple[ModelCalibration, Logistic]],
-    people: Fitted | None,
-    chat: Collection[str],
-) -> tuple[list[Drawn], pd.DataFrame]:
-    """The panels, models above people, and what they show; raises NotEnough where nothing is fitted."""
-    paper = {row.name: fit.coef_mean for row in found.table_s3 if (fit := present(row.fit))}
-    blocks, frames = [], []
-    rows = rows_of([m for m, _ in models])
-    if models:
-        shown = [
-            mark
-            for m, fit in models
-            for mark in _marks(
-                m, rows.label[m.name], family_colour(m.family), (fit.slope, fit.slope_ci95), paper
-            )
-        ]
-        frames.append(pd.DataFrame(shown).assign(is_chat=lambda f: f["name"].isin(list(chat))))
-        blocks.append(_block(frames[0], rows, "Log-odds per unit of |ΔPPL|", True))
-    if shown := _marks(HUMAN_ROW, PEOPLE, HUMANS, people, paper):
-        frames.append(pd.DataFrame(shown))
-        wide = rows.width if models else 0
-        title = "Log-odds per unit of confidence (1 to 100)"
-        blocks.append(_block(frames[-1], Rows({}, [PEOPLE]), title, not models, wide))
-    if not blocks:
-        raise NotEnough(
-            "Correct answers have not been fitted on confidence yet.",
-            "Collect judgments or score models.",
-        )
-    return blocks, pd.concat(frames, ignore_index=True)
 
 
 def _marks(

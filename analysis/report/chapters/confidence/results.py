@@ -216,12 +216,31 @@ def _humans(data: SourceData, of_models: Sequence[float]) -> HumanCalibration:
     """of_models: the p values of their slopes."""
     trials = data.need_trials()
     confidence, right = trials["confidence"], trials["is_correct"]
+    error = try_estimate(
+        calibration_error,
+        0.5 + 0.5 * confidence / 100,
+        right,
+        trials["participant"],
+        trials["item"],
+        units="participants and items",
+        low=0.5,
+        n_bins=10,
+        seed=data.seed,
+    )
+    moved = trials["slider_moved"].to_numpy(dtype=bool)
+    touched = try_estimate(binned, confidence[moved], right[moved])
     return HumanCalibration(
         binned=try_estimate(binned, confidence, right),
         logistic=try_estimate(logistic, confidence, right),
         slope=try_estimate(_slope_over, "confidence", trials, of_models),
-        ece=try_estimate(_human_error, data),
-        without_untouched=try_estimate(_without_untouched, trials),
+        ece=error
+        if isinstance(error, MissingResult)
+        else replace(error, rule=HUMAN_RULE + error.rule),
+        without_untouched=touched
+        if isinstance(touched, MissingResult)
+        else WithoutUntouched(
+            touched.n, int((~moved).sum()), touched.bin_rule, touched.method, touched.line
+        ),
     )
 
 
@@ -254,28 +273,6 @@ def _slope_over(value: str, rows: pd.DataFrame, others: Sequence[float]) -> Rati
     return RatingSlope(found.verdict(p), found, p)
 
 
-def _without_untouched(trials: pd.DataFrame) -> WithoutUntouched:
-    moved = trials["slider_moved"].to_numpy(dtype=bool)
-    found = binned(trials["confidence"][moved], trials["is_correct"][moved])
-    n_untouched = int((~moved).sum())
-    return WithoutUntouched(found.n, n_untouched, found.bin_rule, found.method, found.line)
-
-
-def _human_error(data: SourceData) -> CalibrationError:
-    probability = 0.5 + 0.5 * data.trials["confidence"] / 100
-    found = calibration_error(
-        probability,
-        data.trials["is_correct"],
-        data.trials["participant"],
-        data.trials["item"],
-        units="participants and items",
-        low=0.5,
-        n_bins=10,
-        seed=data.seed,
-    )
-    return replace(found, rule=HUMAN_RULE + found.rule)
-
-
 def _model_error(score: Floats, right: Floats, seed: int) -> CalibrationError:
     probability, correct, left_out = held_out_probability(score, right, seed)
     found = calibration_error(probability, correct, units="items", seed=seed)
@@ -289,6 +286,7 @@ def _model_error(score: Floats, right: Floats, seed: int) -> CalibrationError:
 # --- How people rate their knowledge of the field of each item, and whether accuracy follows.
 
 EXPERTISE_N_BINS = 4
+FITTED = ("expertise", "is_correct", "participant", "item")  # a slope's value, outcome and clusters
 # What report.json calls the whole, in `distributions` and in `calibration`
 ALL, OVERALL = "All", "overall"
 HISTOGRAM = c.data("subfield=0", "low=1.low", "high=1.high", "n=1.n")
@@ -368,7 +366,9 @@ def build_expertise(data: SourceData) -> Built:
     # A single subfield has the slope of all trials, which is no second test
     within = groups if len(groups) > 1 else {}
     fits = {
-        name: fit for name, rows in within.items() if (fit := present(try_estimate(_fit, rows)))
+        name: fit
+        for name, rows in within.items()
+        if (fit := present(try_estimate(trial_slope, *(rows[column] for column in FITTED))))
     }
     slope = try_estimate(_slope_over, "expertise", rated, [own.p for own, _each in fits.values()])
     others = [] if isinstance(slope, MissingResult) else [[slope.slope.p]]
@@ -394,10 +394,6 @@ def build_expertise(data: SourceData) -> Built:
     )
     bars = [(one.subfield, bar) for one in found.distributions for bar in one.ratings.histogram]
     return Built(Expertise(found), {"expertise_histogram": c.tidy(HISTOGRAM, bars)})
-
-
-def _fit(rows: pd.DataFrame) -> tuple[TrialSlope, Floats]:
-    return trial_slope(rows["expertise"], rows["is_correct"], rows["participant"], rows["item"])
 
 
 def _slopes(

@@ -83,6 +83,13 @@ def calibration_page(source: SourceResults, about: About) -> Page:
     rows += [(model.label, model, model.binned) for model in models]
     errors = [(who, ece) for who, fits in groups if (ece := present(fits.ece))]
     fitted = [row for row in own.table_s3 if present(row.fit)]
+    without: dict[str, list[str]] = {}
+    for model in own.models:
+        if isinstance(model.logistic, MissingResult):
+            without.setdefault(model.logistic.reason, []).append(model.label)
+    without_slope = [
+        f"There is no slope of {f.listing(names)}. {why}" for why, names in without.items()
+    ]
     slopes = "Confidence and accuracy: regression over bins, and the full-sample logistic fit"
     error = "Expected calibration error, and the error that chance alone produces under perfect calibration"
     s3 = "The BrainBench paper's Table S3 procedure; its t is not a valid test because the samples overlap"
@@ -90,7 +97,7 @@ def calibration_page(source: SourceResults, about: About) -> Page:
         text=paragraphs(
             finding,
             _models(models, own.models_tests),
-            _without_slope(own.models),
+            sentences(*without_slope),
             ASKED if source.of(Accuracy).has_asked else "",
         ),
         tables=[
@@ -132,17 +139,6 @@ def _models(models: Sequence[ModelCalibration], tests: Family | None) -> str:
         "falls (full-sample logistic fit).",
         too_few(directions),
         family_sentences(tests) if tests else "",
-    )
-
-
-def _without_slope(models: Sequence[ModelCalibration]) -> str:
-    """Models without a logistic fit, by the reason."""
-    by_reason: dict[str, list[str]] = {}
-    for model in models:
-        if isinstance(model.logistic, MissingResult):
-            by_reason.setdefault(model.logistic.reason, []).append(model.label)
-    return sentences(
-        *(f"There is no slope of {f.listing(names)}. {why}" for why, names in by_reason.items())
     )
 
 

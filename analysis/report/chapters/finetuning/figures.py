@@ -85,20 +85,7 @@ def finetuning(source: SourceResults, tables: Tables) -> Figure:
             (AFTER, found.after, p_value(found.mcnemar.p)),
         )
     ]
-    blocks: list[Any] = [_pairs_chart(pd.DataFrame(accuracies), names)]
-    with_one_prompt = [pair for pair in pairs if pair[0].have_one_prompt]
-    if with_one_prompt and "finetuning_items" in tables:
-        blocks.append(_densities(with_one_prompt, names, tables["finetuning_items"]))
-    drawn = alt.vconcat(*blocks, spacing=18).resolve_scale(color="shared")
-
-    # The tests of perplexity have "ppl" before their names, and are of one prompt alone
-    ppl = c.tidy(PPL, [found.ppl_correct for _, found in pairs])
-    ppl = ppl.where(pd.Series([model.have_one_prompt for model, _ in pairs])).add_prefix("ppl_")
-    table = pd.concat([c.tidy(TABLE, pairs), ppl], axis=1)
-    return make_figure("finetuning", drawn, finetuning_figure(pairs, names), table)
-
-
-def _pairs_chart(frame: pd.DataFrame, names: Mapping[str, str]) -> Drawn:
+    frame = pd.DataFrame(accuracies)
     rows = Rows({}, list(names.values()))
     x = share_x("accuracy", share_domain([*frame["low"], *frame["high"]], ()), "Correct answers")
     colour = alt.Color("when:N", scale=WHEN, legend=alt.Legend(title=None))
@@ -112,11 +99,38 @@ def _pairs_chart(frame: pd.DataFrame, names: Mapping[str, str]) -> Drawn:
     layers.append(tested.encode(y=rows.y(), x=alt.value("width"), text="mcnemar:N"))
     layers.append(note("McNemar", "width", -4, align="left", baseline="bottom", dx=8))
     width = FULL - rows.width - 84
-    return alt.layer(*layers).properties(width=width, height=24 * len(names))
+    blocks: list[Any] = [alt.layer(*layers).properties(width=width, height=24 * len(names))]
+    with_one_prompt = [pair for pair in pairs if pair[0].have_one_prompt]
+    if with_one_prompt and "finetuning_items" in tables:
+        blocks.append(_densities(with_one_prompt, names, tables["finetuning_items"]))
+    drawn = alt.vconcat(*blocks, spacing=18).resolve_scale(color="shared")
+
+    # The tests of perplexity have "ppl" before their names, and are of one prompt alone
+    ppl = c.tidy(PPL, [found.ppl_correct for _, found in pairs])
+    ppl = ppl.where(pd.Series([model.have_one_prompt for model, _ in pairs])).add_prefix("ppl_")
+    table = pd.concat([c.tidy(TABLE, pairs), ppl], axis=1)
+    return make_figure("finetuning", drawn, finetuning_figure(pairs, names), table)
 
 
 def _densities(pairs: Sequence[Compared], names: Mapping[str, str], items: pd.DataFrame) -> Drawn:
-    curves = [_curves(items[items["name"] == model.name]) for model, _ in pairs]
+    # Densities over the logarithm of perplexity, before and after, on one grid
+    curves = []
+    for model, _ in pairs:
+        own = items[items["name"] == model.name]
+        logs = {
+            when: np.log(own[column].dropna().to_numpy(dtype=float))
+            for when, column in ((BEFORE, "ppl_before"), (AFTER, "ppl_after"))
+        }
+        logs = {when: x for when, x in logs.items() if len(x) > 1 and np.ptp(x) > 0}
+        parts = [pd.DataFrame({"ppl": [], "density": [], "when": []})]
+        if logs:
+            both = np.concatenate(list(logs.values()))
+            at = np.linspace(both.min() - 0.1, both.max() + 0.1, POINTS)
+            parts = [
+                pd.DataFrame({"ppl": np.exp(at), "density": gaussian_kde(x)(at), "when": when})
+                for when, x in logs.items()
+            ]
+        curves.append(pd.concat(parts))
     spans = [c["ppl"] for c in curves if len(c)]
     top = max((float(c["density"].max()) for c in curves if len(c)), default=1.0)
     # A curve needs values that differ
@@ -136,25 +150,6 @@ def _densities(pairs: Sequence[Compared], names: Mapping[str, str], items: pd.Da
     ]
     left = Rows({}, list(names.values())).width  # below the accuracies' plot
     return grid(titles, draw, columns=columns_for(len(pairs), 4), left=left, height=80)
-
-
-def _curves(items: pd.DataFrame) -> pd.DataFrame:
-    """Densities over the logarithm of perplexity, before and after, on one grid."""
-    logs = {
-        when: np.log(items[column].dropna().to_numpy(dtype=float))
-        for when, column in ((BEFORE, "ppl_before"), (AFTER, "ppl_after"))
-    }
-    logs = {when: x for when, x in logs.items() if len(x) > 1 and np.ptp(x) > 0}
-    if not logs:
-        return pd.DataFrame({"ppl": [], "density": [], "when": []})
-    every = np.concatenate(list(logs.values()))
-    at = np.linspace(every.min() - 0.1, every.max() + 0.1, POINTS)
-    return pd.concat(
-        [
-            pd.DataFrame({"ppl": np.exp(at), "density": gaussian_kde(x)(at), "when": when})
-            for when, x in logs.items()
-        ]
-    )
 
 
 # --- The field or the answer: how much the log perplexity of originals and of altered versions fell, and the difference.

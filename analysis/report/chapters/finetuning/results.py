@@ -204,26 +204,25 @@ def corpus_changes(data: SourceData, pair: Pair) -> tuple[CorpusChange, ...]:
     for name in sorted(set(before["corpus"]) & set(after["corpus"])):
         first, second = (texts[texts["corpus"] == name] for texts in (before, after))
         both = first.merge(second, on="row", suffixes=("_before", "_after"))
-        change = CorpusChange(
+        change: TextsChange | MissingResult
+        if (both["prompt_before"] != both["prompt_after"]).any():
+            change = MissingResult(*OTHER_PROMPT)
+        # The same text has the same compressed length under every model
+        elif (both["zlib_bytes_before"] != both["zlib_bytes_after"]).any():
+            change = MissingResult(*OTHER_TEXTS)
+        else:
+            change = try_estimate(compare_texts, both["ppl_before"], both["ppl_after"])
+        corpus = CorpusChange(
             corpus=name,
             label=corpus_label(name),
             in_training=str(second["in_training"].iloc[0]),
             n_texts=len(both),
-            change=try_estimate(_change, both),
+            change=change,
         )
-        found.append(change)
+        found.append(corpus)
     if not found:
         raise NotEnough(*REFERENCE_TEXTS_NOTHING)
     return tuple(found)
-
-
-def _change(both: pd.DataFrame) -> TextsChange:
-    if (both["prompt_before"] != both["prompt_after"]).any():
-        raise NotEnough(*OTHER_PROMPT)
-    # The same text has the same compressed length under every model
-    if (both["zlib_bytes_before"] != both["zlib_bytes_after"]).any():
-        raise NotEnough(*OTHER_TEXTS)
-    return compare_texts(both["ppl_before"], both["ppl_after"])
 
 
 # --- Fine-tuning: each tuned model against the model it was tuned from, on the items that both were scored on.

@@ -46,6 +46,18 @@ def finetuning_page(source: SourceResults, about: About) -> Page:
         changes, texts = _many(compared, present(own.finetuning_tests))
     else:
         changes, texts = [_pair(model, found) for model, found in compared], ""
+    # On the first reference texts for which a change can be told
+    on_corpora = []
+    corpora = [(model, corpus) for model in models for corpus in present(model.corpora) or ()]
+    for model, corpus in corpora:
+        if change := present(corpus.change):
+            fall = change.fall
+            side = "below" if fall.mean_difference >= 0 else "above"
+            on_corpora.append(
+                f"On {f.count(corpus.n_texts, 'text')} of “{corpus.label}” the mean log perplexity of {model.label} is "
+                f"{f.number(abs(fall.mean_difference), 3)} nats per token {side} its base's (before minus after, 95% CI "
+                f"{f.interval(fall.ci95, 3)})."
+            )
     other_prompts = [
         f"{model.base_label} and {model.label} received different prompts ({model.prompts[0]}, {model.prompts[1]}), so their "
         "perplexities cannot be compared."
@@ -58,7 +70,7 @@ def finetuning_page(source: SourceResults, about: About) -> Page:
             texts,
             *other_prompts,
             _reason([model.corpora for model in models]),
-            _corpora(models),
+            sentences(*on_corpora[:SHOWN]),
             _reason([model.by_cutoff for model in models]),
             _cutoffs(models),
         ),
@@ -147,23 +159,6 @@ def _reason(results: Sequence[Any]) -> str:
     if not missing or len(missing) < len(results):
         return ""
     return sentences(missing[0].reason, missing[0].needed)
-
-
-def _corpora(models: Sequence[TunedModel]) -> str:
-    """Sentences on the first reference texts for which a change could be told."""
-    told = []
-    for model in models:
-        for corpus in present(model.corpora) or ():
-            if not (change := present(corpus.change)):
-                continue
-            fall = change.fall
-            side = "below" if fall.mean_difference >= 0 else "above"
-            told.append(
-                f"On {f.count(corpus.n_texts, 'text')} of “{corpus.label}” the mean log perplexity of {model.label} is "
-                f"{f.number(abs(fall.mean_difference), 3)} nats per token {side} its base's (before minus after, 95% CI "
-                f"{f.interval(fall.ci95, 3)})."
-            )
-    return sentences(*told[:SHOWN])
 
 
 def _cutoffs(models: Sequence[TunedModel]) -> str:

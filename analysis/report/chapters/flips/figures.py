@@ -1,6 +1,7 @@
 """Single test cases' traces: the difference of cumulative perplexities along a text, its alternations marked."""
 
 from collections.abc import Mapping
+from itertools import product
 from typing import Any
 
 import altair as alt
@@ -36,7 +37,7 @@ from analysis.report.chapters.flips.words import (
     trajectories_figure,
 )
 from analysis.stats import NotEnough
-from analysis.stats.flips import PPL, Flips
+from analysis.stats.flips import PPL
 from analysis.stats.traces import PATTERNS
 from lib.formatting import known
 
@@ -149,38 +150,31 @@ def flips(source: SourceResults, tables: Tables) -> Figure:
     models = need(source.of(ChangesOfMind).flips).models
     rows = rows_of(models)
     levels = [level for level in LEVELS if any(level in m.levels for m in models)]
-    frame = pd.concat(
-        pd.DataFrame(_measures(m.levels[level]), columns=MEASURES).assign(
-            **m.named, level=level, row=rows.label[m.name], colour=family_colour(m.family)
-        )
-        for m in models
-        for level in levels
-        if level in m.levels
-    )
+    frames = []
+    for m, by in product(models, levels):
+        if (found := m.levels.get(by)) is None:
+            continue
+        marks: list[dict[str, Any]] = [
+            {"measure": "share", "category": text, "n": n, "value": n / found.n_items}
+            for name, text in CATEGORIES.items()
+            for n in [getattr(found.counts, name)]
+        ]
+        means = ((CORRECT, found.sign_flips.correct), (WRONG, found.sign_flips.wrong))
+        for category, mean in means:
+            if mean is not None:
+                low, high = mean.ci95 or (None, None)
+                row = {"n": mean.n, "value": mean.mean, "low": low, "high": high}
+                marks.append({"measure": "changes", "category": category, **row})
+        colour = family_colour(m.family)
+        own = pd.DataFrame(marks, columns=MEASURES).assign(**m.named, level=by)
+        frames.append(own.assign(row=rows.label[m.name], colour=colour))
+    frame = pd.concat(frames)
     shares = frame[frame["measure"] == "share"]
     changes = frame[frame["measure"] == "changes"]
     blocks = [_block(shares, changes, rows, k, keys=k == levels[0]) for k in levels]
     both = shares[(shares["category"] == BOTH_ORIGINAL) & (shares["level"] == TOKEN)]
     text = flips_figure(models, both["value"].mean())
     return make_figure("flips", alt.vconcat(*blocks, spacing=20), text, plain(frame))
-
-
-def _measures(found: Flips) -> list[dict[str, Any]]:
-    shown: list[dict[str, Any]] = [
-        {
-            "measure": "share",
-            "category": text,
-            "n": (n := getattr(found.counts, name)),
-            "value": n / found.n_items,
-        }
-        for name, text in CATEGORIES.items()
-    ]
-    for category, mean in ((CORRECT, found.sign_flips.correct), (WRONG, found.sign_flips.wrong)):
-        if mean is not None:
-            low, high = mean.ci95 or (None, None)
-            row = {"n": mean.n, "value": mean.mean, "low": low, "high": high}
-            shown.append({"measure": "changes", "category": category, **row})
-    return shown
 
 
 def _block(
@@ -194,9 +188,24 @@ def _block(
     left = _bars(some, rows, keys).properties(width=width, height=rows.height, title=title)
     low, high = spread([*changes["low"], *changes["high"], *changes["value"]], must=[0])
     domain = (max(low, 0.0), high)  # of all levels: panels compare
-    right = _changes(changes[changes["level"] == level], rows, domain, keys).properties(
-        width=width, height=rows.height
+    own = changes[changes["level"] == level]
+    y = rows.y(labels=False, minExtent=0, maxExtent=0)
+    axis = alt.Axis(title="Changes of sign per test case", tickCount=5)
+    x = x_of("value", domain, axis, clamp=True)
+    shape = alt.Shape(
+        "category:N",
+        scale=alt.Scale(domain=[CORRECT, WRONG], range=["circle", "cross"]),
+        legend=alt.Legend(title=None, columns=1, symbolFillColor=INK, symbolStrokeWidth=0)
+        if keys
+        else None,
     )
+    layers: list[alt.Chart] = []
+    for category, shift in ((CORRECT, -3), (WRONG, 3)):
+        data = chart(own[own["category"] == category])
+        rule = intervals(data, y, strokeWidth=1.1, yOffset=shift)
+        dots = data.mark_point(size=34, yOffset=shift)
+        layers += [rule, dots.encode(x=x, y=y, color=own_colour(), shape=shape)]
+    right = alt.layer(*layers).properties(width=width, height=rows.height)
     return alt.hconcat(left, right, spacing=24).resolve_scale(
         color="independent", shape="independent"
     )
@@ -226,26 +235,6 @@ def _bars(shares: pd.DataFrame, rows: Rows, keys: bool) -> Drawn:
             color=colour,
         )
     )
-
-
-def _changes(frame: pd.DataFrame, rows: Rows, domain: tuple[float, float], keys: bool) -> Drawn:
-    y = rows.y(labels=False, minExtent=0, maxExtent=0)
-    axis = alt.Axis(title="Changes of sign per test case", tickCount=5)
-    x = x_of("value", domain, axis, clamp=True)
-    shape = alt.Shape(
-        "category:N",
-        scale=alt.Scale(domain=[CORRECT, WRONG], range=["circle", "cross"]),
-        legend=alt.Legend(title=None, columns=1, symbolFillColor=INK, symbolStrokeWidth=0)
-        if keys
-        else None,
-    )
-    layers: list[alt.Chart] = []
-    for category, shift in ((CORRECT, -3), (WRONG, 3)):
-        data = chart(frame[frame["category"] == category])
-        rule = intervals(data, y, strokeWidth=1.1, yOffset=shift)
-        dots = data.mark_point(size=34, yOffset=shift)
-        layers += [rule, dots.encode(x=x, y=y, color=own_colour(), shape=shape)]
-    return alt.layer(*layers)
 
 
 # --- How a model's preference grows along the texts: the running log-likelihood ratio, right and wrong decisions apart.

@@ -1,6 +1,7 @@
 """How a model's preference runs through its test cases, place by place: what the chapter counts and single traces show."""
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -158,7 +159,10 @@ def build_flips(data: SourceData) -> Built:
     typical: tuple[int, int, Courses] | None = None
     for model in members.tolist():
         courses = courses_of(data.read_tokens(model))
-        levels = _levels(data, model, courses) if courses else {}
+        levels = {}
+        for level, rows in (courses.found if courses else {}).items():
+            with suppress(NotEnough):
+                levels[level] = summarise(rows, _decisions(data, model, rows))
         if courses is None or levels.get(TOKEN) is None:
             without.append(data.model_name(model)["name"])
             continue
@@ -182,16 +186,6 @@ def build_flips(data: SourceData) -> Built:
         ChangesOfMind(PreferenceFlips(tuple(found), tuple(without), examples)),
         {name: pd.concat(some, ignore_index=True) for name, some in tables.items() if some},
     )
-
-
-def _levels(data: SourceData, model: int, courses: Courses) -> dict[str, Flips]:
-    levels = {}
-    for level, found in courses.found.items():
-        try:
-            levels[level] = summarise(found, _decisions(data, model, found))
-        except NotEnough:
-            continue
-    return levels
 
 
 def _decisions(data: SourceData, model: int, found: pd.DataFrame) -> Floats:
