@@ -167,7 +167,7 @@ def table_s3(source: SourceResults, tables: Tables) -> Figure:
     own = present(people.slope) if people and present(people.binned) else None
     chat = source.of(Accuracy).chat_models
     line = (own.slope.slope, own.slope.ci95) if own else None
-    paper = {row.name: fit.coef_mean for row in found.table_s3 if (fit := present(row.fit))}
+    paper = {row.name: s3.coef_mean for row in found.table_s3 if (s3 := present(row.fit))}
     blocks, frames = [], []
     rows = rows_of([m for m, _ in fitted])
     if fitted:
