@@ -5,7 +5,6 @@ from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, BinaryIO
 
-from analysis.stats.arrays import Interval
 from analysis.stats.graded.rates import ClusteredRates, Share
 from lib import strict_json
 from lib.commands import table_lines
@@ -123,33 +122,23 @@ def _line(number: int, text: str) -> GradedLine:
     model = values["model"]
     if not isinstance(model, str) or not model.strip():
         raise BadLine(number, "the name of the model is missing.")
-    question, template = (_name(number, values, key) for key in ("question", "template"))
+    question, template = values["question"], values.get("template")
+    for key, name in (("question", question), ("template", template)):
+        is_none = name is None and key == "template"
+        if isinstance(name, bool) or not (isinstance(name, str | int) or is_none):
+            raise BadLine(number, f"its {key} is neither a text nor a whole number.")
     if not isinstance(values.get("categories") or {}, dict):
         raise BadLine(number, "its categories are not an object of dimensions.")
+    raw = values["raw"]
+    if isinstance(raw, int | float) and not isinstance(raw, bool):
+        raw = str(raw)
+    if not isinstance(raw, str | None):
+        raise BadLine(number, "raw, the judge's reply, is not a text.")
     texts = values.get("answer"), values.get("expert_answer")
     return GradedLine(
-        number, model, question, template, _raw(number, values["raw"]),
+        number, model, question, template, raw,
         (answer_in(texts[0]), texts[1]) if isinstance(texts[0], str) and isinstance(texts[1], str) else None,
     )  # fmt: skip
-
-
-def _name(number: int, values: Mapping[str, Any], key: str) -> Hashable:
-    """A text or a whole number; only a template may be missing."""
-    value = values.get(key)
-    if isinstance(value, str) or (isinstance(value, int) and not isinstance(value, bool)):
-        return value
-    if value is None and key == "template":
-        return None
-    raise BadLine(number, f"its {key} is neither a text nor a whole number.")
-
-
-def _raw(number: int, value: object) -> str | None:
-    """Text of the judge; a number counts as its digits."""
-    if value is None or isinstance(value, str):
-        return value
-    if isinstance(value, int | float) and not isinstance(value, bool):
-        return str(value)
-    raise BadLine(number, "raw, the judge's reply, is not a text.")
 
 
 RATES = ("rqr", "sr", "ar")
@@ -204,12 +193,10 @@ def rate_lines(models: Mapping[str, tuple[int, int, ClusteredRates | None]]) -> 
 
 
 def _cell(share: Share | None) -> str:
-    return f"{_short(share.value)} {_interval(share.ci95)}" if share else DASH
-
-
-def _interval(ci95: Interval) -> str:
-    """Without a space, at which a terminal would break it."""
-    return f"[{_short(ci95[0])}{DASH}{_short(ci95[1])}]"
+    if share is None:
+        return DASH
+    low, high = map(_short, share.ci95)
+    return f"{_short(share.value)} [{low}{DASH}{high}]"  # a terminal breaks no interval without a space
 
 
 def _short(value: float) -> str:

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from analysis.stats import NotEnough
+from analysis.codec import present, try_estimate
 from analysis.stats.graded.bert_score import Vectors
-from analysis.stats.graded.grade_correlation import GradeCorrelation, grade_correlation
+from analysis.stats.graded.grade_correlation import grade_correlation
 from analysis.stats.graded.ratios import clusters_of
 from analysis.stats.graded.scale import said
 from analysis.stats.graded.text_metrics import COLUMNS, overlap
@@ -48,7 +48,8 @@ class Words:
         """Mean of each metric, and its correlations with the points; null where there are none."""
         found: dict[str, Any] = {}
         for name, metric in self.metrics.items():
-            own = self._correlation(metric)
+            clusters = clusters_of(self.cluster)
+            own = present(try_estimate(grade_correlation, metric, self.points, clusters))
             found[name] = {
                 "mean": float(np.mean(metric)) if metric else None,
                 "n": len(metric),
@@ -58,12 +59,6 @@ class Words:
                 "tau_ci95": own.tau_ci95 if own else None,
             }
         return found
-
-    def _correlation(self, metric: list[float]) -> GradeCorrelation | None:
-        try:
-            return grade_correlation(metric, self.points, clusters_of(self.cluster))
-        except NotEnough:
-            return None
 
 
 def lines(models: dict[str, dict[str, Any]]) -> Iterator[str]:

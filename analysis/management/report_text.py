@@ -10,12 +10,11 @@ from analysis.management.graded import rate_lines
 from analysis.report.chapter import SourceResults
 from analysis.report.chapters.accuracy.results import Accuracy
 from analysis.report.chapters.finetuning.results import FineTuning
-from analysis.report.chapters.graded_rates.results import GradedRates, Rated
+from analysis.report.chapters.graded_rates.results import GradedRates
 from analysis.report.contents import CHAPTERS
 from analysis.report.headline import Estimate, headline
 from analysis.report.report import Report
 from analysis.services.export import Written
-from analysis.stats.arrays import Interval
 from analysis.stats.verdicts import Verdict
 from lib.formatting import p_value
 from scoring.models import Training
@@ -38,7 +37,17 @@ def lines(report: Report, written: Written | None, folder: Path) -> list[str]:
         found += ["", f"{name}-created test cases", *_headline(source), *_others_missing(source)]
     if GradedRates in report.of_study.results:
         rated = report.of_study.of(GradedRates).graded_rates
-        found += ["", "questions", *_rates(rated)]
+        found += ["", "questions"]
+        if isinstance(rated, MissingResult):
+            found.append(f"  {_missing(rated)}")
+        else:
+            names = labels(rated.models)
+            rates = {
+                names[model.name]: (model.found.rates.n, model.found.rates.n_unparsed, model.found)
+                for model in rated.models
+            }
+            found += rate_lines(rates)
+            found += (f"{model.label}: no grade could be read" for model in rated.unread)
     found += _others_missing(report.of_study)
     if written is not None:
         found += [
@@ -71,22 +80,6 @@ def _headline(source: SourceResults) -> list[str]:
     return found
 
 
-def _rates(rated: Rated | MissingResult) -> Iterator[str]:
-    """Response quality, safety and abstention rate of each model, and of people."""
-    if isinstance(rated, MissingResult):
-        yield f"  {_missing(rated)}"
-        return
-    names = labels(rated.models)
-    yield from rate_lines(
-        {
-            names[model.name]: (model.found.rates.n, model.found.rates.n_unparsed, model.found)
-            for model in rated.models
-        }
-    )
-    for model in rated.unread:
-        yield f"{model.label}: no grade could be read"
-
-
 def _others_missing(source: SourceResults) -> Iterator[str]:
     """The results of which no line is printed and that the data could not support: a line for each reason."""
     reasons: dict[str, list[str]] = {}
@@ -108,13 +101,10 @@ def _estimate(found: Estimate | None, unit: str, sign: str = "") -> str:
     if found is None:
         return ""
     noun = unit[:-1] if found.n == 1 else unit
-    clustered = _interval(found.ci95, sign) or "not known"
+    ends = (f"{end:{sign}.4f}" for end in found.ci95 or ())
+    clustered = " to ".join(ends) or "not known"
     line = f"{'' if sign else 'accuracy '}{found.value:{sign}.4f}  95% clustered {clustered}"
     return f"{line}  ({found.n:,} {noun})"
-
-
-def _interval(ci95: Interval | None, sign: str) -> str:
-    return f"{ci95[0]:{sign}.4f} to {ci95[1]:{sign}.4f}" if ci95 else ""
 
 
 def before_after(report: Report, trainings: Sequence[Training]) -> BeforeAfter:

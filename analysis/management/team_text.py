@@ -2,7 +2,7 @@
 
 import json
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from analysis.services.compute import Asked
@@ -31,6 +31,7 @@ def lines(document: TeamsDocument) -> list[str]:
     method = Method(document.options.method) if answer.method == Method.ALONE else answer.method
     members = ", ".join(m.display_name for m in answer.members)
     rows, others = _listed(answer)
+    cautions = (answer.few_cases, answer.one_model_twice)
     found = [
         f"study         {document.study.slug} ({document.study.title})",
         f"participants  {who.label}. {who.note}".rstrip(),
@@ -40,17 +41,22 @@ def lines(document: TeamsDocument) -> list[str]:
             f"members       {members}", WIDTH, subsequent_indent=INDENT, break_on_hyphens=False
         ),
         "",
-        *_cautions(answer),
+        *(line for text in cautions if text for line in (*textwrap.wrap(text, WIDTH), "")),
         *table_lines(_rows(answer, rows), ("team",)),
         "",
         *_sentences(answer, len(rows), others),
     ]
-    return [*found, *_posterior(answer)]
-
-
-def _cautions(answer: Answer) -> list[str]:
-    found = (answer.few_cases, answer.one_model_twice)
-    return [line for text in found if text for line in (*textwrap.wrap(text, WIDTH), "")]
+    if answer.fit is not None:
+        team = short(answer.result.team, answer.members)
+        of_fit = posterior_rows(answer.fit, is_main=True)
+        names = ("posterior", "mean", "95% interval")
+        found += [
+            "",
+            f"Fit of {team}: d is sensitivity, in standard deviations; 0 is guessing.",
+            *table_lines([dict(zip(names, row, strict=True)) for row in of_fit], names[:1]),
+            diagnostics(answer.fit),
+        ]
+    return found
 
 
 def _sentences(answer: Answer, n_shown: int, others: str) -> list[str]:
@@ -117,19 +123,6 @@ def _interval(ci95: Interval | None, sign: str) -> str:
     return f"{_number(ci95[0], sign)} to {_number(ci95[1], sign)}" if ci95 else DASH
 
 
-def _posterior(answer: Answer) -> Iterator[str]:
-    """Sensitivities and correlations of a Bayesian team, and how far they can be relied on."""
-    if answer.fit is None:
-        return
-    yield ""
-    team = short(answer.result.team, answer.members)
-    yield f"Fit of {team}: d is sensitivity, in standard deviations; 0 is guessing."
-    rows = posterior_rows(answer.fit, is_main=True)
-    names = ("posterior", "mean", "95% interval")
-    yield from table_lines([dict(zip(names, row, strict=True)) for row in rows], names[:1])
-    yield diagnostics(answer.fit)
-
-
 def write(
     study: Study,
     wanted: TeamOptions,
@@ -145,23 +138,20 @@ def write(
         write_file(predictions, text, durable=False)
         lines += ["", f"{len(table):,} held-out predictions in {predictions}"]
     if folder:
-        lines += ["", f"{_write_folder(study, wanted, report, folder)} files in {folder}"]
+        # Stored for the page first; the folder gets copies
+        result = Asked(study, wanted).keep(lambda row: save_teams(row, report))
+        for name in ("tables", "figures"):
+            (folder / name).mkdir(parents=True, exist_ok=True)
+        prefix = report.document.participants.file_prefix
+        for name in result.tables:
+            path = folder / "tables" / f"{prefix}{name}.csv"
+            write_file(path, result.table_file(name), durable=False)
+        for figure in result.figures:
+            for form in DEFAULT_FORMATS:
+                path = folder / "figures" / f"{prefix}{figure.stem}.{form}"
+                write_file(path, result.figure_file(figure.stem, form), durable=False)
+        text = json.dumps(report.values, indent=1, allow_nan=False) + "\n"
+        write_file(folder / f"{prefix}teams.json", text, durable=False)
+        n_files = 1 + len(result.tables) + len(DEFAULT_FORMATS) * len(result.figures)
+        lines += ["", f"{n_files} files in {folder}"]
     return lines
-
-
-def _write_folder(study: Study, wanted: TeamOptions, report: TeamReport, folder: Path) -> int:
-    """Store the result for the page, and copy its files; returns how many."""
-    result = Asked(study, wanted).keep(lambda row: save_teams(row, report))
-    for name in ("tables", "figures"):
-        (folder / name).mkdir(parents=True, exist_ok=True)
-    prefix = report.document.participants.file_prefix
-    for name in result.tables:
-        path = folder / "tables" / f"{prefix}{name}.csv"
-        write_file(path, result.table_file(name), durable=False)
-    for figure in result.figures:
-        for form in DEFAULT_FORMATS:
-            path = folder / "figures" / f"{prefix}{figure.stem}.{form}"
-            write_file(path, result.figure_file(figure.stem, form), durable=False)
-    text = json.dumps(report.values, indent=1, allow_nan=False) + "\n"
-    write_file(folder / f"{prefix}teams.json", text, durable=False)
-    return 1 + len(result.tables) + len(DEFAULT_FORMATS) * len(result.figures)

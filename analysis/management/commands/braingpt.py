@@ -1,5 +1,5 @@
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from time import perf_counter, process_time
 from typing import TYPE_CHECKING, Any
@@ -14,7 +14,7 @@ from experiment.management.finding import find_study
 from experiment.models import Study
 from lib.commands import GOES_ON, ReportingCommand, StoppedError, add_json_argument
 from scoring.demo_lm import NAME as DEMO_NAME
-from scoring.demo_lm.corpus import LITERATURE_DIR, Paragraph, read_corpus, split
+from scoring.demo_lm.corpus import LITERATURE_DIR, read_corpus, split
 from scoring.models import Corpus, LanguageModel, Training, TrainingCorpus
 from scoring.services.training.corpora import add_source
 from scoring.services.training.models import model_args
@@ -66,9 +66,15 @@ class Command(ReportingCommand):
             self._build_corpora(options["texts"])
         except CorpusError as error:
             raise CommandError(str(error)) from error
-        scratch, tuned = self._train_from_scratch(), self._train_adapter()
-        _state(scratch, tuned)
+        tokenizer = self.folder / "tokenizer"
+        if not tokenizer.exists():
+            self._run("tokenizer_train", "--corpus", self.name, "--vocabulary", VOCABULARY, "--output", tokenizer)  # fmt: skip
+        scratch = self._train("scratch", self.name, "--tokenizer", tokenizer, *WINDOW)
+        tuned = self._train("lora", f"{self.name}-field", "--model", DEMO_NAME)
         self._score(scratch, tuned)
+        # What computes takes longer to load than everything else
+        from analysis.management.report_text import before_after_lines
+
         found, written = self._write_report(study, (scratch, tuned))
         figures = [self.report_folder / name for name in written.figures if "finetuning" in name]
         page = f"{settings.BASE_URL.rstrip('/')}{reverse('lab:results', args=[STUDY])}#fine-tuning"
@@ -79,7 +85,13 @@ class Command(ReportingCommand):
             "page": page,
             "figures": [str(path) for path in figures],
         }
-        self.report(options, data, self._lines(found, data))
+        lines = [
+            *before_after_lines(found),
+            f"Took {data['wall_s']:.0f} s, {data['cpu_s']:.0f} s of CPU time.",
+            "Pages with the results (make demo serves them):",
+            *(f"  {place}" for place in (page, *figures)),
+        ]
+        self.report(options, data, lines)
 
     @property
     def report_folder(self) -> Path:
@@ -88,28 +100,23 @@ class Command(ReportingCommand):
     def _build_corpora(self, texts: Path | None) -> None:
         """The literature that the demonstration model has not read is the field; with the textbook that it has read, all there is."""
         read, unread = split(read_corpus())
-        field, textbook, control = (
-            self._written(name, paragraphs)
-            for name, paragraphs in (
-                ("literature", read_corpus(LITERATURE_DIR)),
-                ("textbook-read", read),
-                (CONTROL, unread),
+        texts_of = {
+            "literature": read_corpus(LITERATURE_DIR),
+            "textbook-read": read,
+            CONTROL: unread,
+        }
+        (self.folder / "texts").mkdir(parents=True, exist_ok=True)
+        paths = [self.folder / "texts" / f"{name}.jsonl" for name in texts_of]
+        for path, paragraphs in zip(paths, texts_of.values(), strict=True):
+            documents = (
+                Document(f"file:{path.stem}#{n}", one.text, licence="Apache-2.0")
+                for n, one in enumerate(paragraphs, start=1)
             )
-        )
-        self.control = control
+            write_documents(path, documents)
+        field, textbook, self.control = paths
         own = [texts] if texts else []
         self._build(self.name, [field, textbook, *own])
         self._build(f"{self.name}-field", [field, *own])
-
-    def _written(self, name: str, paragraphs: Sequence[Paragraph]) -> Path:
-        path = self.folder / "texts" / f"{name}.jsonl"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        documents = (
-            Document(f"file:{name}#{n}", one.text, licence="Apache-2.0")
-            for n, one in enumerate(paragraphs, start=1)
-        )
-        write_documents(path, documents)
-        return path
 
     def _build(self, name: str, sources: Sequence[Path]) -> None:
         self._say("corpus", "add", "--name", name, *sources)
@@ -119,15 +126,6 @@ class Command(ReportingCommand):
             self._run("corpus", "build", "--name", name, "--holdout", HOLDOUT)
         elif not {one.name for one in added} <= set(built.manifest["sources"]):
             raise CommandError(f"The corpus {name} was built from other texts. Give these texts another name with --name.")  # fmt: skip
-
-    def _train_from_scratch(self) -> Training:
-        tokenizer = self.folder / "tokenizer"
-        if not tokenizer.exists():
-            self._run("tokenizer_train", "--corpus", self.name, "--vocabulary", VOCABULARY, "--output", tokenizer)  # fmt: skip
-        return self._train("scratch", self.name, "--tokenizer", tokenizer, *WINDOW)
-
-    def _train_adapter(self) -> Training:
-        return self._train("lora", f"{self.name}-field", "--model", DEMO_NAME)
 
     def _train(self, mode: str, corpus: str, *start: object) -> Training:
         name = f"{self.name}-{mode}"
@@ -142,8 +140,19 @@ class Command(ReportingCommand):
 
     def _score(self, scratch: Training, tuned: Training) -> None:
         """All three on the test; base and tuned model on texts that neither has read."""
+        LanguageModel.objects.filter(training=scratch).update(is_demo=True)
+        # A training says nothing of what its base was trained on before; here it is known
+        for model in (tuned.base, tuned.language_model):
+            TrainingCorpus.objects.get_or_create(
+                language_model=model,
+                corpus=CONTROL,
+                defaults={"status": TrainingCorpus.Status.ABSENT},
+            )
         base = ("--model", "embedded")
-        args = {training: _hf(training) for training in (scratch, tuned)}
+        args = {
+            training: ("--model", "hf", "--model_args", ",".join(f"{name}={value}" for name, value in model_args(training).items()))
+            for training in (scratch, tuned)
+        }  # fmt: skip
         self._run("score", *base, "--study", STUDY, "--resume")
         for training, hf in args.items():
             self._run("score", *hf, "--name", training.name, "--study", STUDY, "--resume")
@@ -154,7 +163,6 @@ class Command(ReportingCommand):
     def _write_report(
         self, study: Study, trainings: Sequence[Training]
     ) -> tuple["BeforeAfter", "Written"]:
-        # What computes takes longer to load than everything else
         from analysis.management.report_text import before_after
         from analysis.report.services.make import make_report
         from analysis.services.export import write_report
@@ -175,27 +183,3 @@ class Command(ReportingCommand):
             call_command(*map(str, command), stdout=self.stderr, stderr=self.stderr)
         except StoppedError as error:  # it names an option of its own
             raise StoppedError(GOES_ON) from error
-
-    def _lines(self, found: "BeforeAfter", data: Mapping[str, Any]) -> Iterator[str]:
-        from analysis.management.report_text import before_after_lines
-
-        yield from before_after_lines(found)
-        yield f"Took {data['wall_s']:.0f} s, {data['cpu_s']:.0f} s of CPU time."
-        yield "Pages with the results (make demo serves them):"
-        yield from (f"  {place}" for place in (data["page"], *data["figures"]))
-
-
-def _state(scratch: Training, tuned: Training) -> None:
-    """Stores the known facts about these models, and about none that a training makes."""
-    LanguageModel.objects.filter(training=scratch).update(is_demo=True)
-    for model in (tuned.base, tuned.language_model):
-        TrainingCorpus.objects.get_or_create(
-            language_model=model,
-            corpus=CONTROL,
-            defaults={"status": TrainingCorpus.Status.ABSENT},
-        )
-
-
-def _hf(training: Training) -> tuple[str, ...]:
-    args = ",".join(f"{name}={value}" for name, value in model_args(training).items())
-    return ("--model", "hf", "--model_args", args)

@@ -58,13 +58,16 @@ class Command(ReportingCommand):
             },
         }
         totals = {name: one.totals for name, one in counts.items()}
-        lines = rate_lines(
-            {
-                name: (sum(totals[name].values()), totals[name][Fate.UNPARSED], found)
-                for name, (_, found) in models.items()
-            }
-        )
-        self.report(options, data, [*lines, *_words(overlap)])
+        rates = {
+            name: (sum(totals[name].values()), totals[name][Fate.UNPARSED], found)
+            for name, (_, found) in models.items()
+        }
+        lines = [*rate_lines(rates)]
+        if overlap:
+            from analysis.management.graded_words import lines as word_lines
+
+            lines += ["", *word_lines(overlap)]
+        self.report(options, data, lines)
 
     def _count_words(self, words: "dict[str, Words]", options: dict[str, Any]) -> "Also":
         from analysis.management.graded import BadLine
@@ -95,11 +98,3 @@ def _read(path: Path, read: "Callable[[BinaryIO], dict[str, Counts]]") -> "dict[
     if not counts:
         raise CommandError(f"{path} has no line with a graded answer.")
     return counts
-
-
-def _words(overlap: dict[str, Any]) -> list[str]:
-    if not overlap:
-        return []
-    from analysis.management.graded_words import lines
-
-    return ["", *lines(overlap)]

@@ -1,4 +1,3 @@
-from dataclasses import replace
 from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
@@ -14,6 +13,9 @@ from analysis.management.arguments import (
 from analysis.store import DEFAULT_FORMATS, FORMATS
 from experiment.management.finding import find_study
 from lib.commands import ReportingCommand, StoppedError, add_json_argument
+
+# Options of the command that a report has by the same name
+AS_GIVEN = ("source", "participants", "texts", "trials", "rules", "method", "seed", "resamples")
 
 
 class Command(ReportingCommand):
@@ -80,7 +82,12 @@ class Command(ReportingCommand):
         written = None
         try:
             vectors = open_vectors(options)
-            wanted = replace(_report_options(options), bert_score=vectors.name if vectors else "")
+            wanted = ReportOptions(
+                **{name: options[name] for name in AS_GIVEN},
+                models=tuple(options["models"]),
+                subfields=tuple(options["subfields"]),
+                bert_score=vectors.name if vectors else "",
+            )
             with Bar(n_steps(study, wanted)) as bar:
                 report = make_report(study, wanted, bar.step, vectors)
                 if folder := options["output"]:
@@ -98,23 +105,3 @@ class Command(ReportingCommand):
                 f"{error.filename or options['output']}: {error.strerror or error}"
             ) from error
         self.report(options, report.to_json(), lines(report, written, options["output"]))
-
-
-def _report_options(options: dict[str, Any]) -> ReportOptions:
-    return ReportOptions(
-        **{
-            name: options[name]
-            for name in (
-                "source",
-                "participants",
-                "texts",
-                "trials",
-                "rules",
-                "method",
-                "seed",
-                "resamples",
-            )
-        },
-        models=tuple(options["models"]),
-        subfields=tuple(options["subfields"]),
-    )

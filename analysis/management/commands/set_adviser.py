@@ -1,4 +1,3 @@
-from collections.abc import Mapping
 from typing import Any
 
 from django.core.management.base import CommandParser
@@ -7,7 +6,7 @@ from django.utils import timezone
 from analysis.services.advisers import KINDS, UnknownSourceError, sources_of
 from experiment.management.finding import find_study, find_user, missing
 from experiment.management.importing import add_writer, check_researcher
-from experiment.models import Adviser, Study
+from experiment.models import Adviser
 from experiment.services.advisers import freeze_now, is_advised, set_adviser
 from lib.commands import ReportingCommand, add_json_argument
 
@@ -50,7 +49,12 @@ class Command(ReportingCommand):
             "shows": options["shows"],
             "shows_passages": options["passages"],
         }
-        adviser = set_adviser(study, _chosen(study, options) | shown, by=by)
+        kind = next(kind for kind in KINDS.values() if options.get(kind.name) is not None)
+        try:
+            chosen = kind.chosen(options[kind.name], study, sources_of(study))
+        except UnknownSourceError as error:
+            raise missing(*error.args) from error
+        adviser = set_adviser(study, chosen | shown, by=by)
         if is_advised(study):
             freeze_now(study, timezone.now(), by=by)
             adviser.refresh_from_db()
@@ -71,12 +75,3 @@ class Command(ReportingCommand):
         else:
             lines.append("No arm has advice yet, so nothing was frozen.")
         self.report(options, data, lines)
-
-
-def _chosen(study: Study, options: Mapping[str, Any]) -> dict[str, Any]:
-    """Kind, source and share of the adviser. Raises CommandError where there is none such."""
-    kind = next(kind for kind in KINDS.values() if options.get(kind.name) is not None)
-    try:
-        return kind.chosen(options[kind.name], study, sources_of(study))
-    except UnknownSourceError as error:
-        raise missing(*error.args) from error

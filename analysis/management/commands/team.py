@@ -77,7 +77,11 @@ class Command(ReportingCommand):
         from analysis.teams.services import make_teams
 
         try:
-            wanted = _team_options(options)
+            if options["up_to"] and not options["all_subsets"]:
+                raise CommandError("--up-to needs --all-subsets.")
+            names = [name.strip() for part in options["members"] for name in part.split(",")]
+            chosen = {n: v for n, v in options.items() if n in TeamOptions.__dataclass_fields__}
+            wanted = TeamOptions(**chosen | {"members": tuple(filter(None, names))})
             _check_places(options)
             kind = participants_kind(study, wanted.of_report())
             with Bar(None) as bar:
@@ -94,14 +98,6 @@ class Command(ReportingCommand):
             place = error.filename or options["output"] or options["predictions"]
             raise CommandError(f"{place}: {error.strerror or error}") from error
         self.report(options, report.values, [*lines(report.document), *written])
-
-
-def _team_options(options: dict[str, Any]) -> TeamOptions:
-    names = [name.strip() for part in options["members"] for name in part.split(",")]
-    chosen = {n: v for n, v in options.items() if n in TeamOptions.__dataclass_fields__}
-    if options["up_to"] and not options["all_subsets"]:
-        raise CommandError("--up-to needs --all-subsets.")
-    return TeamOptions(**chosen | {"members": tuple(filter(None, names))})
 
 
 def _check_places(options: dict[str, Any]) -> None:
