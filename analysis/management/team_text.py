@@ -31,6 +31,19 @@ def lines(document: TeamsDocument) -> list[str]:
     method = Method(document.options.method) if answer.method == Method.ALONE else answer.method
     members = ", ".join(m.display_name for m in answer.members)
     rows, others = _listed(answer)
+    has_ties = any(result.n_ties for result in rows)  # as in `analysis.teams.names.team_columns`
+    table = [
+        {
+            "team": short(result.team, answer.members),
+            "accuracy": _number(result.accuracy),
+            "95% interval": _interval(result.accuracy_ci95, ""),
+            **({"ties": number(result.n_ties, 0)} if has_ties else {}),
+            "gain": _number(result.gain, "+"),
+            "95% interval of the gain": _interval(result.gain_ci95, "+"),
+            "log loss (at most 13.8)": _number(result.log_loss_nats),
+        }
+        for result in rows
+    ]
     cautions = (answer.few_cases, answer.one_model_twice)
     found = [
         f"study         {document.study.slug} ({document.study.title})",
@@ -42,7 +55,7 @@ def lines(document: TeamsDocument) -> list[str]:
         ),
         "",
         *(line for text in cautions if text for line in (*textwrap.wrap(text, WIDTH), "")),
-        *table_lines(_rows(answer, rows), ("team",)),
+        *table_lines(table, ("team",)),
         "",
         *_sentences(answer, len(rows), others),
     ]
@@ -96,23 +109,6 @@ def _listed(answer: Answer) -> tuple[Sequence[TeamResult], str]:
     parts = ["the whole one"] if whole else []
     parts += ["the members alone"] if alone else []
     return [*first, *rest][:MOST_ROWS], listing([*parts, "the most accurate"])
-
-
-def _rows(answer: Answer, rows: Sequence[TeamResult]) -> list[dict[str, str]]:
-    """Ties are counted where one of the rows has any, as in `analysis.teams.names.team_columns`."""
-    has_ties = any(result.n_ties for result in rows)
-    return [
-        {
-            "team": short(result.team, answer.members),
-            "accuracy": _number(result.accuracy),
-            "95% interval": _interval(result.accuracy_ci95, ""),
-            **({"ties": number(result.n_ties, 0)} if has_ties else {}),
-            "gain": _number(result.gain, "+"),
-            "95% interval of the gain": _interval(result.gain_ci95, "+"),
-            "log loss (at most 13.8)": _number(result.log_loss_nats),
-        }
-        for result in rows
-    ]
 
 
 def _number(value: float | None, sign: str = "") -> str:

@@ -2,7 +2,7 @@ import shlex
 from collections.abc import Sequence
 from pathlib import Path
 from time import perf_counter, process_time
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.conf import settings
 from django.core.management import call_command
@@ -11,7 +11,6 @@ from django.urls import reverse
 
 from analysis.data.filters import ReportOptions
 from experiment.management.finding import find_study
-from experiment.models import Study
 from lib.commands import GOES_ON, ReportingCommand, StoppedError, add_json_argument
 from scoring.demo_lm import NAME as DEMO_NAME
 from scoring.demo_lm.corpus import LITERATURE_DIR, read_corpus, split
@@ -20,10 +19,6 @@ from scoring.services.training.corpora import add_source
 from scoring.services.training.models import model_args
 from scoring.training.corpus.document import CorpusError, Document, write_documents
 from scoring.training.corpus.read.local import Reading
-
-if TYPE_CHECKING:
-    from analysis.management.report_text import BeforeAfter
-    from analysis.services.export import Written
 
 STUDY = "demo"
 HOLDOUT = 0.15
@@ -73,9 +68,14 @@ class Command(ReportingCommand):
         tuned = self._train("lora", f"{self.name}-field", "--model", DEMO_NAME)
         self._score(scratch, tuned)
         # What computes takes longer to load than everything else
-        from analysis.management.report_text import before_after_lines
+        from analysis.management.report_text import before_after, before_after_lines
+        from analysis.report.services.make import make_report
+        from analysis.services.export import write_report
 
-        found, written = self._write_report(study, (scratch, tuned))
+        self._say("report", STUDY, "--output", self.report_folder)
+        report = make_report(study, ReportOptions())
+        written = write_report(study, ReportOptions(), report, self.report_folder)
+        found = before_after(report, (scratch, tuned))
         figures = [self.report_folder / name for name in written.figures if "finetuning" in name]
         page = f"{settings.BASE_URL.rstrip('/')}{reverse('lab:results', args=[STUDY])}#fine-tuning"
         data = {
@@ -149,29 +149,16 @@ class Command(ReportingCommand):
                 defaults={"status": TrainingCorpus.Status.ABSENT},
             )
         base = ("--model", "embedded")
-        args = {
-            training: ("--model", "hf", "--model_args", ",".join(f"{name}={value}" for name, value in model_args(training).items()))
-            for training in (scratch, tuned)
-        }  # fmt: skip
+        args = {}
+        for training in (scratch, tuned):
+            given = ",".join(f"{name}={value}" for name, value in model_args(training).items())
+            args[training] = ("--model", "hf", "--model_args", given)
         self._run("score", *base, "--study", STUDY, "--resume")
         for training, hf in args.items():
             self._run("score", *hf, "--name", training.name, "--study", STUDY, "--resume")
         texts = ("score_corpus", self.control, "--name", CONTROL, "--resume")
         self._run(*texts, *base)
         self._run(*texts, *args[tuned], "--model_name", tuned.name)
-
-    def _write_report(
-        self, study: Study, trainings: Sequence[Training]
-    ) -> tuple["BeforeAfter", "Written"]:
-        from analysis.management.report_text import before_after
-        from analysis.report.services.make import make_report
-        from analysis.services.export import write_report
-
-        self._say("report", STUDY, "--output", self.report_folder)
-        options = ReportOptions()
-        report = make_report(study, options)
-        written = write_report(study, options, report, self.report_folder)
-        return before_after(report, trainings), written
 
     def _say(self, *command: object) -> None:
         self.stderr.write(f"\nmanage.py {shlex.join(map(str, command))}")

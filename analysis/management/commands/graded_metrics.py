@@ -1,6 +1,6 @@
-from collections.abc import Callable
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any
 
 from django.core.management.base import CommandError, CommandParser
 
@@ -9,7 +9,7 @@ from lib.commands import ReportingCommand, add_json_argument
 from lib.files import open_regular
 
 if TYPE_CHECKING:
-    from analysis.management.graded import Also, Counts, GradedLine
+    from analysis.management.graded import Counts, GradedLine
     from analysis.management.graded_words import Words
 
 
@@ -31,16 +31,12 @@ class Command(ReportingCommand):
         add_json_argument(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
-        from analysis.management.graded import tally
-        from scoring.domain.grading.rubric import BIOSCORE, Fate
-
-        words: dict[str, Words] = {}
         wanted = options["words"] or options["bert_score"] is not None
-        also = self._count_words(words, options) if wanted else None
-        counts = _read(options["file"], lambda file: tally(file, BIOSCORE, also))
+        counts, words = _read(options["file"], options, with_words=wanted)
         # Here: what computes takes longer to load than it takes to refuse a file
         from analysis.management.graded import rate_lines, values_of
         from analysis.stats.graded.rates import rates_of_counts
+        from scoring.domain.grading.rubric import BIOSCORE, Fate
 
         models = {
             name: (
@@ -69,32 +65,31 @@ class Command(ReportingCommand):
             lines += ["", *word_lines(overlap)]
         self.report(options, data, lines)
 
-    def _count_words(self, words: "dict[str, Words]", options: dict[str, Any]) -> "Also":
-        from analysis.management.graded import BadLine
-        from analysis.management.graded_words import Words
-        from scoring.domain.grading.rubric import BIOSCORE
 
-        vectors = open_vectors(options)
+def _read(
+    path: Path, options: Mapping[str, Any], *, with_words: bool
+) -> "tuple[dict[str, Counts], dict[str, Words]]":
+    """Both of each model, from one reading of the file."""
+    from analysis.management.graded import BadLine, tally
+    from scoring.domain.grading.rubric import BIOSCORE
 
-        def count(line: "GradedLine", points: float | None) -> None:
-            if line.texts is None:
-                raise BadLine(line.number, "its answer and expert_answer are not texts.")
-            own = words.setdefault(line.model, Words(BIOSCORE, vectors))
-            own.add(line.cluster, points, *line.texts)
+    vectors, words = open_vectors(options), dict[str, "Words"]()
 
-        return count
+    def count(line: "GradedLine", points: float | None) -> None:
+        from analysis.management.graded_words import Words  # what counts words loads slowly
 
-
-def _read(path: Path, read: "Callable[[BinaryIO], dict[str, Counts]]") -> "dict[str, Counts]":
-    from analysis.management.graded import BadLine
+        if line.texts is None:
+            raise BadLine(line.number, "its answer and expert_answer are not texts.")
+        own = words.setdefault(line.model, Words(BIOSCORE, vectors))
+        own.add(line.cluster, points, *line.texts)
 
     try:
         with open_regular(path) as file:
-            counts = read(file)
+            counts = tally(file, BIOSCORE, count if with_words else None)
     except BadLine as error:
         raise CommandError(f"{path}, {error}") from error
     except OSError as error:
         raise CommandError(f"{path} cannot be read: {error.strerror or error}.") from error
     if not counts:
         raise CommandError(f"{path} has no line with a graded answer.")
-    return counts
+    return counts, words

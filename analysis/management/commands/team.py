@@ -80,13 +80,23 @@ class Command(ReportingCommand):
             if options["up_to"] and not options["all_subsets"]:
                 raise CommandError("--up-to needs --all-subsets.")
             names = [name.strip() for part in options["members"] for name in part.split(",")]
-            chosen = {n: v for n, v in options.items() if n in TeamOptions.__dataclass_fields__}
-            wanted = TeamOptions(**chosen | {"members": tuple(filter(None, names))})
-            _check_places(options)
+            given = {n: v for n, v in options.items() if n in TeamOptions.__dataclass_fields__}
+            wanted = TeamOptions(**given | {"members": tuple(filter(None, names))})
+            # Before minutes of computing, whether what they give could be written
+            file, folder = options["predictions"], options["output"]
+            if file and file.is_dir():
+                raise CommandError(f"--predictions: {file} is a folder. Name a file.")
+            for option, chosen in (("--predictions", file), ("--output", folder)):
+                if chosen and not (above := chosen.absolute().parent).is_dir():
+                    raise CommandError(
+                        f"{option}: the folder {above} does not exist. Create it first."
+                    )
+            if folder and folder.exists() and not folder.is_dir():
+                raise CommandError(f"--output: {folder} is not a folder.")
             kind = participants_kind(study, wanted.of_report())
             with Bar(None) as bar:
                 report = make_teams(study, wanted, bar.step)
-            written = write(study, wanted, report, options["predictions"], options["output"])
+            written = write(study, wanted, report, file, folder)
         except UnknownChoiceError as error:
             raise CommandError(str(error)) from error
         except NotEnough as error:
@@ -98,15 +108,3 @@ class Command(ReportingCommand):
             place = error.filename or options["output"] or options["predictions"]
             raise CommandError(f"{place}: {error.strerror or error}") from error
         self.report(options, report.values, [*lines(report.document), *written])
-
-
-def _check_places(options: dict[str, Any]) -> None:
-    """Say before minutes of computing that what they give could not be written."""
-    file, folder = options["predictions"], options["output"]
-    if file and file.is_dir():
-        raise CommandError(f"--predictions: {file} is a folder. Name a file.")
-    for option, wanted in (("--predictions", file), ("--output", folder)):
-        if wanted and not (above := wanted.absolute().parent).is_dir():
-            raise CommandError(f"{option}: the folder {above} does not exist. Create it first.")
-    if folder and folder.exists() and not folder.is_dir():
-        raise CommandError(f"--output: {folder} is not a folder.")
