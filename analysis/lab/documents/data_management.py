@@ -51,6 +51,18 @@ def data_management(planned: Planned) -> str:
             " Exports downloaded by members, or by software with a member's access token, contain participants' written answers, which may "
             "identify the participants. A public release leaves these answers out, unless a member has read all of them and requests them."
         )
+    answers_read = (
+        "Members who grade answers read them without a name or pseudonym. If the study uses a language model as a judge and it runs on "
+        "this site's own machine, it also reads them. "
+    )
+    if study.answers_read_by:
+        answers_read += (
+            "Answers are also sent, without information about the participant, to a language model on another server: "
+            f"{escaped(study.answers_read_by)}. The consent page says so. [processing agreement; country; how long the provider keeps the "
+            "answers]"
+        )
+    else:
+        answers_read += "Answers are not sent to any other server; the site refuses to send them."
     columns = []
     for column in planned.columns:
         unit = f", {column.unit}" if column.unit else ""
@@ -75,7 +87,7 @@ def data_management(planned: Planned) -> str:
             "## Who has access",
             table(("member", "role"), members),
             ROLES,
-            _answers_read(study) if study.question_items else "",
+            answers_read if study.question_items else "",
             "## Sharing",
             f"{sharing} [repository and licence]",
             "## Codebook",
@@ -160,18 +172,4 @@ def _withdrawal(study: Study) -> str:
     return (
         f"{code} {kept} Text that participants wrote in their own words is always erased. For participants who have finished, the fact "
         "that they answered and their points are kept."
-    )
-
-
-def _answers_read(study: Study) -> str:
-    here = (
-        "Members who grade answers read them without a name or pseudonym. If the study uses a language model as a judge and it runs on "
-        "this site's own machine, it also reads them."
-    )
-    if not study.answers_read_by:
-        return f"{here} Answers are not sent to any other server; the site refuses to send them."
-    return (
-        f"{here} Answers are also sent, without information about the participant, to a language model on another server: "
-        f"{escaped(study.answers_read_by)}. The consent page says so. [processing agreement; country; how long the provider keeps the "
-        "answers]"
     )

@@ -25,7 +25,7 @@ MAY_EXCEED = (
 
 def preregistration(planned: Planned) -> str:
     """The whole file, as Markdown."""
-    study, rules = planned.study, planned.rules
+    study = planned.study
     day = date_format(planned.made_at, WHEN)
     has_begun = (
         f"**Participants have already started, under version {study.version} of the set-up.**"
@@ -60,7 +60,22 @@ def preregistration(planned: Planned) -> str:
         *_design(planned),
     ]
     if planned.arms:
-        parts += ["## Arms", *_arms(planned)]
+        parts.append("## Arms")
+        assigned = (
+            "Each participant is assigned to one arm before the first trial: the one with the lowest expected number of valid finishers "
+            "relative to its share. Ties are broken at random. Test cases are balanced within each arm."
+        )
+        cells = f"Valid finishers are balanced within groups of participants with the same answer about: {_cell_field(study)}."
+        parts.append(sentences(assigned, cells if study.forms_cells else ""))
+        rows = []
+        for row in planned.arms:
+            advice = escaped(row.arm.get_advice_display())
+            if row.arm.advised_items:
+                advice += f" ({f.count(row.arm.advised_items, 'trial')})"
+            ratings = "required" if row.ratings_required else "may be left out"
+            share = f"{f.number(row.percent, 0)}%"
+            rows.append((escaped(row.arm.name), share, advice, row.counts, ratings))
+        parts.append(table(("arm", "share", "advice", "trials per participant", "ratings"), rows))
     if planned.is_advised:
         parts += ["## Advice", *_advice(planned)]
     if planned.survey:
@@ -80,23 +95,9 @@ def preregistration(planned: Planned) -> str:
             f"`{planned.items_sha256}`"
         ),
         "## Exclusion",
-        "Participants are excluded from the analysis if they",
-        bullets(_excluded_participants(planned)),
-    ]
-    if study.shows_abstracts or rules.question_min_rt_ms:
-        parts += ["Single trials are excluded if they", bullets(_excluded_trials(planned))]
-    parts += [
-        sentences(
-            "Answers to questions are not excluded for their response time."
-            if study.question_items and not rules.question_min_rt_ms
-            else "",
-            "A response time of a browser that exceeds the server's is replaced by the server's.",
-            "The site applies these rules when a participant finishes. A later change creates a new, dated version of the rules, and exports "
-            "name the version.",
-        ),
+        *_exclusion(planned),
         "## Sample size and stopping",
-        sentences(*_stopping(study, has_arms=bool(planned.arms))),
-        *(_precision(planned) if planned.precision else ()),
+        *_sample_size(planned),
         "## Planned analyses",
         bullets(_analyses(planned)),
     ]
@@ -152,27 +153,6 @@ def _design(planned: Planned) -> Iterator[str]:
     )
 
 
-def _arms(planned: Planned) -> Iterator[str]:
-    study = planned.study
-    yield sentences(
-        "Each participant is assigned to one arm before the first trial: the one with the lowest expected number of valid finishers "
-        "relative to its share. Ties are broken at random. Test cases are balanced within each arm.",
-        f"Valid finishers are balanced within groups of participants with the same answer about: {_cell_field(study)}."
-        if study.forms_cells
-        else "",
-    )
-    columns = ("arm", "share", "advice", "trials per participant", "ratings")
-    rows = []
-    for row in planned.arms:
-        advice = escaped(row.arm.get_advice_display())
-        if row.arm.advised_items:
-            advice += f" ({f.count(row.arm.advised_items, 'trial')})"
-        ratings = "required" if row.ratings_required else "may be left out"
-        share = f"{f.number(row.percent, 0)}%"
-        rows.append((escaped(row.arm.name), share, advice, row.counts, ratings))
-    yield table(columns, rows)
-
-
 def _cell_field(study: Study) -> str:
     return escaped(study.get_cell_field_display())
 
@@ -221,75 +201,83 @@ def _survey_row(question: SurveyQuestion) -> tuple[str, str, str, str]:
     return escaped(question.column), asked, escaped(question.text), answers
 
 
-def _excluded_participants(planned: Planned) -> Iterator[str]:
+def _exclusion(planned: Planned) -> Iterator[str]:
     study, rules = planned.study, planned.rules
-    yield "did not reach the end of the study"
-    if rules.missed_catch and study.catch_items:
-        yield "chose the altered version in a catch trial"
-    if study.shows_abstracts and rules.untouched_sliders == "neither":
-        yield "moved neither of the two sliders"
-    if study.shows_abstracts and rules.untouched_sliders == "either":
-        yield "left at least one of the two sliders untouched"
-    if rules.admitted_cheating:
-        yield "said at the end that they had looked something up"
-    if rules.missed_attention:
-        yield "answered an attention check with anything other than the answer that it asked for"
-    if (rules.min_rt_ms and study.shows_abstracts) or (
-        rules.question_min_rt_ms and study.question_items
-    ):
-        yield "gave more than half of the answers that the server timed in less than the minimum time below"
+    abstracts, questions = study.shows_abstracts, study.question_items
+    sliders = rules.untouched_sliders if abstracts else ""
+    has_minimum = (abstracts and rules.min_rt_ms) or (questions and rules.question_min_rt_ms)
+    participants = {
+        "did not reach the end of the study": True,
+        "chose the altered version in a catch trial": rules.missed_catch and study.catch_items,
+        "moved neither of the two sliders": sliders == "neither",
+        "left at least one of the two sliders untouched": sliders == "either",
+        "said at the end that they had looked something up": rules.admitted_cheating,
+        "answered an attention check with anything other than the answer that it asked for": rules.missed_attention,
+        "gave more than half of the answers that the server timed in less than the minimum time below": has_minimum,
+    }
+    yield "Participants are excluded from the analysis if they"
+    yield bullets(text for text, applies in participants.items() if applies)
 
-
-def _excluded_trials(planned: Planned) -> Iterator[str]:
-    study, rules = planned.study, planned.rules
-    if study.shows_abstracts:
-        yield "are catch trials"
-    if rules.recognised and study.shows_abstracts:
-        yield "showed an article that the participant recognised"
-    if study.question_items and rules.question_min_rt_ms:
-        yield (
+    if abstracts or rules.question_min_rt_ms:
+        which = "show abstracts and " if questions else ""
+        answers = (
             f"are answers to questions that took less than {rules.question_min_rt_ms} ms until Continue was pressed; “I do not know” is "
             "never excluded for its response time"
         )
-    if rules.min_rt_ms and study.shows_abstracts:
-        until = (
-            "until Continue was pressed"
-            if rules.min_rt_clock == "page"
-            else "until the first choice"
-        )
-        which = "show abstracts and " if study.question_items else ""
-        yield f"{which}took less than {rules.min_rt_ms} ms {until}"
+        until = "Continue was pressed" if rules.min_rt_clock == "page" else "the first choice"
+        trials = {
+            "are catch trials": abstracts,
+            "showed an article that the participant recognised": abstracts and rules.recognised,
+            answers: questions and rules.question_min_rt_ms,
+            f"{which}took less than {rules.min_rt_ms} ms until {until}": abstracts
+            and rules.min_rt_ms,
+        }
+        yield "Single trials are excluded if they"
+        yield bullets(text for text, applies in trials.items() if applies)
+
+    yield sentences(
+        "Answers to questions are not excluded for their response time."
+        if questions and not rules.question_min_rt_ms
+        else "",
+        "A response time of a browser that exceeds the server's is replaced by the server's.",
+        "The site applies these rules when a participant finishes. A later change creates a new, dated version of the rules, and exports "
+        "name the version.",
+    )
 
 
-def _stopping(study: Study, *, has_arms: bool) -> Iterator[str]:
-    for name, n in study.cell_targets.items():
-        yield (
-            f"Participants whose answer about themselves ({_cell_field(study)}) is in the group “{escaped(name)}” are no longer admitted "
-            f"once {n} of them have finished and are valid."
-        )
-    yield (
+def _sample_size(planned: Planned) -> Iterator[str]:
+    study, assumed = planned.study, planned.assumed
+    of_cell = f"Participants whose answer about themselves ({_cell_field(study)}) is in the group"
+    stopping = [
+        f"{of_cell} “{escaped(name)}” are no longer admitted once {n} of them have finished and are valid."
+        for name, n in study.cell_targets.items()
+    ]
+    stopping.append(
         f"Recruitment stops automatically at {study.target_valid} valid participants. Participants who have started by then may finish, "
         "so the final number may be slightly higher."
         if study.target_valid
         else "[target number of valid participants]"
     )
-    if has_arms and (study.target_valid or study.cell_targets):
-        yield (
+    if planned.arms and (study.target_valid or study.cell_targets):
+        stopping.append(
             "Each target number of valid participants is divided among the arms by their shares. Participants are admitted as long as at "
             "least one arm needs more: its valid finishers so far, plus those expected among its participants who are still taking part, "
             "are fewer than its part of the target number."
         )
         if not study.forms_cells:
-            yield f"An arm may exceed its part of the target number {MAY_EXCEED}"
+            stopping.append(f"An arm may exceed its part of the target number {MAY_EXCEED}")
         elif study.cell_targets:
-            yield f"Within a group, an arm may exceed its part of the group's target number {MAY_EXCEED}"
+            stopping.append(
+                f"Within a group, an arm may exceed its part of the group's target number {MAY_EXCEED}"
+            )
     if study.closes_at:
-        yield f"No new participants are admitted after {date_format(study.closes_at, WHEN)} UTC."
-    yield "The decision to stop does not depend on the results."
+        stopping.append(
+            f"No new participants are admitted after {date_format(study.closes_at, WHEN)} UTC."
+        )
+    yield sentences(*stopping, "The decision to stop does not depend on the results.")
 
-
-def _precision(planned: Planned) -> Iterator[str]:
-    assumed = planned.assumed
+    if not planned.precision:
+        return
     accuracy = f.number(assumed.accuracy_percent, 1)
     yield (
         f"The table gives the expected width of the 95% interval of mean accuracy over {planned.n_test} test cases, with participants and "
