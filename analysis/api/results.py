@@ -95,7 +95,10 @@ class ResultView(StudyView):
             ValidationError: the study has no such model, subfield or member.
         """
         page = "results" if self.kind == "report" else "results_teams"
-        chosen = READ[page](self.study, _as_sent(self.query))
+        sent = QueryDict(mutable=True)
+        for name, value in self.query.items():
+            sent.setlist(name, value if isinstance(value, list) else [value])
+        chosen = READ[page](self.study, sent)
         if chosen.problems:
             raise serializers.ValidationError([str(problem) for problem in chosen.problems])
         return chosen.asked
@@ -232,10 +235,3 @@ class StopTeams(StopView):
 
     kind = "teams"
     query_class = TeamsQuery
-
-
-def _as_sent(values: Mapping[str, Any]) -> QueryDict:
-    query = QueryDict(mutable=True)
-    for name, value in values.items():
-        query.setlist(name, value if isinstance(value, list) else [value])
-    return query

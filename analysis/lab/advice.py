@@ -104,12 +104,15 @@ def advice(request: HttpRequest, study: Study) -> HttpResponse:
                 set_adviser(study, form.values, by=user_of(request))
                 say_saved(request, form)
                 return redirect("lab:setup_advice", slug=study.slug)
-    return _show(request, study, adviser, form)
-
-
-def _show(
-    request: HttpRequest, study: Study, adviser: Adviser | None, form: AdviserForm
-) -> HttpResponse:
+    fixed = ""  # why the adviser cannot be chosen now, and which one it is
+    if adviser and study.has_begun:
+        shows = f"Participants know the adviser as “{adviser.shown_name}” and see: {adviser.get_shows_display()}."
+        passages = " They also see the passages that counted most."
+        fixed = f"{shows}{passages if adviser.shows_passages else ''}"
+    elif study.version:
+        fixed = "Real participants have entered without an adviser. Copy the study to start again with one."
+    elif study.has_begun:
+        fixed = "Close recruitment to choose an adviser."
     asked = request.GET.get("preview", "")
     return show(
         request,
@@ -118,23 +121,12 @@ def _show(
         title=LABELS["advice"],
         form=form,
         adviser=adviser,
-        fixed=_fixed(study, adviser),
+        fixed=fixed,
         frozen=Frozen.of(study, adviser, at) if adviser and (at := adviser.frozen_at) else None,
         is_advised=is_advised(study),
         previews=PREVIEWS.items() if adviser else (),
         preview=asked if asked in PREVIEWS else "advice_after",
     )
-
-
-def _fixed(study: Study, adviser: Adviser | None) -> str:
-    """Why the adviser cannot be chosen now, and which one it is; empty where it can."""
-    if adviser and study.has_begun:
-        shows = f"Participants know the adviser as “{adviser.shown_name}” and see: {adviser.get_shows_display()}."
-        passages = " They also see the passages that counted most."
-        return f"{shows}{passages if adviser.shows_passages else ''}"
-    if study.version:
-        return "Real participants have entered without an adviser. Copy the study to start again with one."
-    return "Close recruitment to choose an adviser." if study.has_begun else ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -120,8 +120,31 @@ def compare(request: HttpRequest, study: Study) -> HttpResponse:
     sides = _sides(study, form.cleaned_data) if is_valid else None
     if sides:
         source = form.cleaned_data["source"] or "human"
-        context |= _answer(sides, source, may_compute="now" in request.GET)
+        states = _states(sides, source, may_compute="now" in request.GET)
         context["query"] = request.GET.urlencode()
+        if any(isinstance(state, Waiting) for state in states):
+            context |= _progress(sides, states)
+        else:
+            # Here, since pages without results do without what computes
+            from analysis.lab import compare_words
+            from analysis.report.report import StoredReport
+            from analysis.report.services import compare as comparing
+
+            is_one_study = sides[0].study == sides[1].study
+            first, second = (
+                comparing.side(side.title, StoredReport(state, source), source)  # type: ignore[arg-type]
+                for side, state in zip(sides, states, strict=True)
+            )
+            both_imported = {side.kind for side in sides} == {Kind.IMPORTED.value}
+            found = comparing.compare(first, second, same_people=is_one_study or both_imported)
+            numbers = [side.rules for side in sides if side.rules is not None]
+            versions = [study.versions.get(number=n) for n in numbers]
+            context |= {
+                "found": found,
+                "said": compare_words.Words(found, is_one_study),
+                "is_one_study": is_one_study,
+                "rules": rule_changes(*versions) if is_one_study else [],
+            }
     return render(request, "analysis/compare.html", context, status=200 if is_valid else 400)
 
 
@@ -159,30 +182,6 @@ def _states(
         asked = Asked(side.study, ReportOptions(source=source, rules=side.rules), side.kind)
         found.append(asked.ensure_computed() if may_compute else asked.state())
     return found
-
-
-def _answer(sides: tuple[Side, Side], source: str, *, may_compute: bool) -> dict[str, Any]:
-    states = _states(sides, source, may_compute=may_compute)
-    if any(isinstance(state, Waiting) for state in states):
-        return _progress(sides, states)
-    # Here, since pages without results do without what computes
-    from analysis.lab import compare_words
-    from analysis.report.report import StoredReport
-    from analysis.report.services import compare as comparing
-
-    is_one_study = sides[0].study == sides[1].study
-    first, second = (
-        comparing.side(side.title, StoredReport(state, source), source)  # type: ignore[arg-type]
-        for side, state in zip(sides, states, strict=True)
-    )
-    both_imported = {side.kind for side in sides} == {Kind.IMPORTED.value}
-    found = comparing.compare(first, second, same_people=is_one_study or both_imported)
-    rules = []
-    if is_one_study:
-        numbers = [side.rules for side in sides if side.rules is not None]
-        rules = rule_changes(*(sides[0].study.versions.get(number=n) for n in numbers))
-    said = compare_words.Words(found, is_one_study)
-    return {"found": found, "said": said, "is_one_study": is_one_study, "rules": rules}
 
 
 def _progress(sides: tuple[Side, Side], states: list[StoredResult | Waiting]) -> dict[str, Any]:

@@ -193,8 +193,20 @@ def _context(chosen: Chosen | TeamChosen, state: StoredResult | Waiting | None) 
     if state is None:
         return context
     links = _Links(chosen, state)
-    of = _of_team if isinstance(chosen, TeamChosen) else _of_report
-    return context | of(chosen, state, links)  # type: ignore[arg-type]
+    if isinstance(chosen, TeamChosen):
+        return context | _of_team(state, links)
+    # Here and below, since pages without results do without what computes
+    from analysis.report.page import report_context
+
+    def table(source: str, name: str) -> str:
+        return links.table(f"{source}_{name}")
+
+    stored = _stored(chosen, state)
+    return context | {
+        **report_context(stored, links.figure, table, chapter_links(chosen)),
+        "report_href": links.to("report"),
+        "html_href": links.to("html"),
+    }
 
 
 class _Links:
@@ -218,25 +230,9 @@ class _Links:
 
 
 def _stored(chosen: Chosen, result: StoredResult) -> "StoredReport":
-    # Here and below, since pages without results do without what computes
     from analysis.report.report import StoredReport
 
     return StoredReport(result, chosen.options.source)
-
-
-def _of_report(chosen: Chosen, result: StoredResult, links: _Links) -> dict[str, Any]:
-    from analysis.report.page import report_context
-
-    stored = _stored(chosen, result)
-
-    def table(source: str, name: str) -> str:
-        return links.table(f"{source}_{name}")
-
-    return {
-        **report_context(stored, links.figure, table, chapter_links(chosen)),
-        "report_href": links.to("report"),
-        "html_href": links.to("html"),
-    }
 
 
 def chapter_links(chosen: Chosen) -> dict[str, Link]:
@@ -253,7 +249,7 @@ def chapter_links(chosen: Chosen) -> dict[str, Link]:
     }
 
 
-def _of_team(chosen: TeamChosen, result: StoredResult, links: _Links) -> dict[str, Any]:
+def _of_team(result: StoredResult, links: _Links) -> dict[str, Any]:
     from analysis.codec import from_json
     from analysis.teams.answer import Answer
     from analysis.teams.page import sections

@@ -10,8 +10,7 @@ from analysis.data.version import choose_choice_runs, choose_scoring_runs, parti
 from analysis.lab.filter_form import shortened
 from analysis.teams.options import PUBLISHED
 from experiment.models import Item, Participant, Study
-from scoring.domain.perplexity import Accuracy
-from scoring.models import ChoiceRun, LanguageModel, ModelSetMember, ScoringRun
+from scoring.models import ChoiceRun, ModelSetMember, ScoringRun
 from scoring.services.choosing.summary import summarise
 from scoring.services.model_facts import told_apart
 from scoring.services.summary import count_by_run
@@ -37,7 +36,16 @@ class Offered:
 
 def offered_models(study: Study, options: ReportOptions) -> dict[str, Offered]:
     """Name -> a model with decisions on the source's test cases, as data of results name and order them: the set's first."""
-    scored = _scored(study, options)
+    # Of models with perplexities of full texts: the run that counts in results
+    counted = count_by_run(study, FULL, options.source)
+    coverage = {(pk, options.source): each.accuracy.n for pk, each in counted.items()}
+    runs = ScoringRun.objects.filter(status=ScoringRun.Status.FINISHED, pk__in=counted)
+    is_published = participants_kind(study, options) == Participant.Kind.IMPORTED
+    with_models = list(runs.select_related("language_model"))
+    kept = choose_scoring_runs(study, with_models, coverage, is_published)
+    scored = {
+        run.language_model_id: (run.language_model, counted[run.pk].accuracy) for run, _ in kept
+    }
     # Of models that chose: the run that counts in results, its test cases and accuracy
     items = Item.objects.shown_by([study]).of_stratum(options.source).values_list("pk", flat=True)
     chosen = choose_choice_runs(study, list(items))
@@ -66,20 +74,6 @@ def offered_models(study: Study, options: ReportOptions) -> dict[str, Offered]:
         one = Offered(f"{m.name}{ASKED}", label, m.family, in_set, n, accuracy, is_again)
         found.append((places[m.pk] if in_set else last, m.name, True, one))
     return {one.name: one for *_place, one in sorted(found, key=lambda row: row[:3])}
-
-
-def _scored(study: Study, options: ReportOptions) -> dict[int, tuple[LanguageModel, Accuracy]]:
-    """Models with perplexities of full texts, by the run that counts in results."""
-    counted = count_by_run(study, FULL, options.source)
-    coverage = {(pk, options.source): each.accuracy.n for pk, each in counted.items()}
-    runs = ScoringRun.objects.filter(status=ScoringRun.Status.FINISHED, pk__in=counted)
-    is_published = participants_kind(study, options) == Participant.Kind.IMPORTED
-    chosen = choose_scoring_runs(
-        study, list(runs.select_related("language_model")), coverage, is_published
-    )
-    return {
-        run.language_model_id: (run.language_model, counted[run.pk].accuracy) for run, _ in chosen
-    }
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,16 +19,42 @@ from lib.http import row_number
 if TYPE_CHECKING:
     from analysis.report.services.traces import RunTraces
 
+# Without white space of its own, which would be read as that of the text
+ALTERNATION = (
+    '<span class="trace-alternation"><ins><span class="visually-hidden">original: </span>{}</ins><span aria-hidden="true"> / </span>'
+    '<del><span class="visually-hidden">altered: </span>{}</del></span>'
+)
+
 
 @require_safe
 @for_study(Right.SEE_DATA)
 def trace(request: HttpRequest, study: Study) -> HttpResponse:
+    from analysis.report.chapters.flips.results import PATTERN
     from analysis.report.services.traces import traceable_runs
 
     found = _read(request, study)
-    context = {"study": study, "runs": traceable_runs(study)}
+    context: dict[str, Any] = {"study": study, "runs": traceable_runs(study)}
     if found is not None:
-        context |= _item_context(found, _chosen_key(request, found))
+        key = _chosen_key(request, found)
+        score = found.score(key)
+        assert score is not None
+        segments = (
+            format_html(ALTERNATION, segment.original, segment.altered)
+            if isinstance(segment, markup.Alternation)
+            else segment.text
+            for segment in markup.parse(score.item.markup).segments
+        )
+        patterns = found.patterns.items()
+        context |= {
+            "run": found.run,
+            "score": score,
+            "key": key,
+            "query": urlencode({"run": str(found.run.pk), "item": key}),
+            "text": trace_text(str(found.run.language_model), key),
+            "marked": format_html_join("", "{}", ((segment,) for segment in segments)),
+            "sign_flips": found.sign_flips(key),
+            "patterns": [(PATTERN.get(name, ""), keys, name) for name, keys in patterns if keys],
+        }
     return render(request, "analysis/trace.html", context)
 
 
@@ -68,35 +94,3 @@ def _chosen_key(request: HttpRequest, found: "RunTraces") -> str:
     if found.score(key) is None:
         raise Http404
     return key
-
-
-def _marked(segment: markup.Segment) -> str:
-    """Without white space of its own, which would be read as that of the text."""
-    if not isinstance(segment, markup.Alternation):
-        return segment.text
-    return format_html(
-        '<span class="trace-alternation"><ins><span class="visually-hidden">original: </span>{}</ins><span aria-hidden="true"> / </span>'
-        '<del><span class="visually-hidden">altered: </span>{}</del></span>',
-        segment.original,
-        segment.altered,
-    )
-
-
-def _item_context(found: "RunTraces", key: str) -> dict[str, Any]:
-    from analysis.report.chapters.flips.results import PATTERN
-
-    score = found.score(key)
-    assert score is not None
-    segments = markup.parse(score.item.markup).segments
-    return {
-        "run": found.run,
-        "score": score,
-        "key": key,
-        "query": urlencode({"run": str(found.run.pk), "item": key}),
-        "text": trace_text(str(found.run.language_model), key),
-        "marked": format_html_join("", "{}", ((_marked(segment),) for segment in segments)),
-        "sign_flips": found.sign_flips(key),
-        "patterns": [
-            (PATTERN.get(name, ""), keys, name) for name, keys in found.patterns.items() if keys
-        ],
-    }
