@@ -109,10 +109,17 @@ def more_tables(study: Study, query: TrialQuery, form: Form) -> MoreTables:
             return
         scores, pairs = _scores(study, query, held)
         yield Table("itemscores", "language models on these test cases", SCORES, in_blocks(scores))
-        joined = (
-            *(column for _place, column in _of_trials(study)),
-            *(column for name, method in pairs.models for column in _beside(name, method)),
-        )
+        joined = [column for _place, column in _of_trials(study)]
+        for name, method in pairs.models:
+            if method == CHOICE:
+                margin = f"margin_nats of {name} when it was asked."
+                right = f"model_correct of {name} when it was asked."
+                joined.append(Column(f"margin_nats__{name}", margin, "number", null="not asked"))
+                joined.append(Column(f"choice_correct__{name}", right, "number", null="not asked"))
+            else:
+                hard, right = f"difficulty under {name}.", f"model_correct of {name}."
+                joined.append(Column(f"difficulty__{name}", hard, "number", null="not scored"))
+                joined.append(Column(f"model_correct__{name}", right, "number", null="not scored"))
         blocks = _joined(study, query, form, pairs)
         yield Table("trialsmodels", "each trial combined with each model", joined, blocks)
         rows = list(_predictions(study, query, held, teams))
@@ -129,19 +136,6 @@ def _of_trials(study: Study) -> list[tuple[int, Column]]:
     """Columns of TRIAL among the study's, with their places among those of its trials."""
     known = {column.name: (place, column) for place, column in enumerate(columns_of(study))}
     return [known[name] for name in TRIAL if name in known]
-
-
-def _beside(name: str, method: str) -> tuple[Column, Column]:
-    """The columns of a model beside trials."""
-    if method == CHOICE:
-        return (
-            Column(f"margin_nats__{name}", f"margin_nats of {name} when it was asked.", "number", null="not asked"),
-            Column(f"choice_correct__{name}", f"model_correct of {name} when it was asked.", "number", null="not asked"),
-        )  # fmt: skip
-    return (
-        Column(f"difficulty__{name}", f"difficulty under {name}.", "number", null="not scored"),
-        Column(f"model_correct__{name}", f"model_correct of {name}.", "number", null="not scored"),
-    )
 
 
 def _scores(study: Study, query: TrialQuery, held: Held) -> tuple[list[Sequence[Any]], Pairs]:

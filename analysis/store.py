@@ -157,7 +157,10 @@ def save(
     _write(computation, "result.json", json.dumps(values, indent=1, allow_nan=False) + "\n")
     index = {"figures": [vars(figure) for figure in figures], "tables": sorted(stems)}
     _write(computation, "index.json", json.dumps(index))
-    _prune(computation)
+    same = Computation.objects.filter(study=computation.study_id, kind=computation.kind)
+    closed = same.exclude(status__in=Computation.OPEN_STATUSES).exclude(pk=computation.pk)
+    for old in closed.order_by("-used_at")[KEPT_PER_STUDY - 1 :]:
+        delete(old)
 
 
 def delete(computation: Computation) -> None:
@@ -231,10 +234,3 @@ def _save_figure(
 def _write(computation: Computation, name: str, content: str | bytes) -> None:
     data = content.encode() if isinstance(content, str) else content
     storage().save(f"{computation.folder}/{name}", ContentFile(data))
-
-
-def _prune(computation: Computation) -> None:
-    same = Computation.objects.filter(study=computation.study_id, kind=computation.kind)
-    closed = same.exclude(status__in=Computation.OPEN_STATUSES).exclude(pk=computation.pk)
-    for old in closed.order_by("-used_at")[KEPT_PER_STUDY - 1 :]:
-        delete(old)

@@ -18,8 +18,8 @@ from analysis.data import tokens
 from analysis.services.advisers import KINDS
 from analysis.services.evidence import Evidence
 from analysis.stats import NotEnough
-from analysis.stats.advice import METHOD, Calibrated, calibrated, passage_shares, planted
-from analysis.stats.arrays import Bools, Floats, Ints
+from analysis.stats.advice import METHOD, calibrated, passage_shares, planted
+from analysis.stats.arrays import Bools, Floats
 from experiment.domain.markup import Alternation
 from experiment.models import Advice, Adviser, Item, Study
 from experiment.services import audit
@@ -79,7 +79,23 @@ def work_out(study: Study, to_add: Set[int] | None = None, *, seed: int = SEED) 
             to be added or can be drawn, or not how sure it is.
     """
     adviser, items = _asked(study, to_add)
-    rows, said = _advise(adviser, items, to_add, seed)
+    if adviser.is_planted:
+        p = adviser.planted_accuracy
+        assert p is not None
+        rows_now = adviser.advice.none() if to_add is None else adviser.advice.all()
+        frozen = dict(rows_now.values_list("item", "picks_original"))
+        given = {n: frozen[item.pk] for n, item in enumerate(items) if item.pk in frozen}
+        right = planted([item.stratum for item in items], p, seed=seed, given=given)
+        rows = [
+            Advice(adviser=adviser, item=item, picks_original=bool(is_right), p_chosen=p)
+            for item, is_right in zip(items, right, strict=True)
+        ]
+        said = {"method": PLANTED, "seed": seed, **_numbers(rows)}
+    else:
+        try:
+            rows, said = _calibrated(adviser, items, to_add, seed)
+        except NotEnough as error:
+            raise ValidationError(str(error)) from error
     if to_add is not None:
         rows = [row for row in rows if row.item_id in to_add]
     return WorkedOut(adviser, rows, said, is_more=to_add is not None)
@@ -112,29 +128,6 @@ def digest(adviser: Adviser) -> str:
     return hashlib.sha256(lines.encode()).hexdigest()
 
 
-def _advise(
-    adviser: Adviser, items: Sequence[Item], to_add: Set[int] | None, seed: int
-) -> tuple[list[Advice], dict[str, Any]]:
-    """Rows, not stored, and what is said of how they came about."""
-    if adviser.is_planted:
-        assert adviser.planted_accuracy is not None
-        rows_now = adviser.advice.none() if to_add is None else adviser.advice.all()
-        frozen = dict(rows_now.values_list("item", "picks_original"))
-        given = {n: frozen[item.pk] for n, item in enumerate(items) if item.pk in frozen}
-        strata = [item.stratum for item in items]
-        right = planted(strata, adviser.planted_accuracy, seed=seed, given=given)
-        rows = [
-            Advice(adviser=adviser, item=item, picks_original=bool(is_right), p_chosen=p)
-            for item, is_right in zip(items, right, strict=True)
-            for p in [adviser.planted_accuracy]
-        ]
-        return rows, {"method": PLANTED, "seed": seed, **_numbers(rows)}
-    try:
-        return _calibrated(adviser, items, to_add, seed)
-    except NotEnough as error:
-        raise ValidationError(str(error)) from error
-
-
 def _calibrated(
     adviser: Adviser, items: Sequence[Item], to_add: Set[int] | None, seed: int
 ) -> tuple[list[Advice], dict[str, Any]]:
@@ -148,21 +141,31 @@ def _calibrated(
     joined = kind.joined(list(evidence), towards, work, seed)
     strength, method = joined or (towards[:, 0], METHOD)
     right = (strength > 0) | _by_lot(strength == 0, seed)
+    fits: dict[str, Any] = {}
     if joined:  # its fits have not seen the test case, and need no calibration
-        p, fits = expit(np.abs(strength)), {}
+        p = expit(np.abs(strength))
     else:
         found = calibrated(np.abs(strength), right, seed=seed, work=work)
-        p, fits = found.p, _fits(found)
+        p = found.p
+        fits = {
+            "folds": len(found.coefficients),
+            "fits": [None if fit is None else list(fit) for fit in found.coefficients],
+            "raised_to_half": found.n_raised,
+        }
     scored = [run for run in runs if run > 0]
     has_passages = adviser.shows_passages and kind.has_passages
-    passages = _passages(scored, items) if has_passages else {}
+    nats_of = _passages(scored, items) if has_passages else {}
+    shares = {
+        n: passage_shares(nats, picks_original=bool(right[n])).tolist()
+        for n, nats in nats_of.items()
+    }
     rows = [
         Advice(
             adviser=adviser,
             item=item,
             picks_original=bool(right[n]),
             p_chosen=float(p[n]),
-            passages=_shares(passages.get(n), bool(right[n])),
+            passages=shares.get(n, []),
         )
         for n, item in enumerate(items)
     ]
@@ -208,20 +211,6 @@ def _numbers(rows: Sequence[Advice]) -> dict[str, Any]:
     }
 
 
-def _fits(found: Calibrated) -> dict[str, Any]:
-    return {
-        "folds": len(found.coefficients),
-        "fits": [None if fit is None else list(fit) for fit in found.coefficients],
-        "raised_to_half": found.n_raised,
-    }
-
-
-def _shares(nats: Floats | None, picks_original: bool) -> list[float]:
-    if nats is None:
-        return []
-    return [float(share) for share in passage_shares(nats, picks_original=picks_original)]
-
-
 def _passages(runs: Sequence[int], items: Sequence[Item]) -> dict[int, Floats]:
     """Place of an item -> nats by passage, of items whose tokens were stored, as `passage_shares` takes them."""
     found: dict[int, Floats] = {}
@@ -242,22 +231,16 @@ def _nats(item: Item, rows: pd.DataFrame) -> Floats:
     nats = {}
     for version in ("original", "altered"):
         own = rows[rows["version"] == version]
-        starts = _starts(item, version)
+        starts, at = [], 0  # characters at which alternations begin
+        for segment in item.segments:
+            if isinstance(segment, Alternation):
+                starts.append(at)
+                at += len(getattr(segment, version))
+            else:
+                at += len(segment.text)
         # A token belongs to the last alternation that begins before its end; those before the first to none
         place = np.searchsorted(starts, own["end"].to_numpy(), side="left") - 1
         weights = np.nan_to_num(-own["logprob"].to_numpy(dtype=float))
         kept = place >= 0
         nats[version] = np.bincount(place[kept], weights[kept], minlength=len(starts))
     return np.asarray(nats["altered"] - nats["original"], dtype=float)
-
-
-def _starts(item: Item, version: str) -> Ints:
-    """Characters at which a version's alternations begin."""
-    starts, at = [], 0
-    for segment in item.segments:
-        if isinstance(segment, Alternation):
-            starts.append(at)
-            at += len(getattr(segment, version))
-        else:
-            at += len(segment.text)
-    return np.array(starts, dtype=np.int64)

@@ -101,7 +101,14 @@ def is_replicable(report: Report) -> bool:
 
 def _remove_stale(folder: Path, written: Written) -> None:
     """Remove what an earlier report into this folder wrote and this one did not; other files stay."""
-    prefixes = [name for name in ("", SIMULATED) if _is_ours(folder / f"{name}{NUMBERS}")]
+    prefixes = []
+    for prefix in ("", SIMULATED):
+        try:
+            earlier = json.loads((folder / f"{prefix}{NUMBERS}").read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            continue
+        if isinstance(earlier, dict) and earlier.get("schema") == SCHEMA:
+            prefixes.append(prefix)
     if not prefixes:
         return
     keep = {*written.tables, *written.figures}
@@ -112,12 +119,3 @@ def _remove_stale(folder: Path, written: Written) -> None:
     for prefix in prefixes:
         for path in (CAPTIONS, PAGE, REPLICATION, NUMBERS):
             (folder / path.with_name(prefix + path.name)).unlink(missing_ok=True)
-
-
-def _is_ours(path: Path) -> bool:
-    """True if this is the report.json of an earlier report."""
-    try:
-        earlier = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return False
-    return isinstance(earlier, dict) and earlier.get("schema") == SCHEMA

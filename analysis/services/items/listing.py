@@ -163,7 +163,20 @@ def listed(user: User, research_field: ResearchField, wanted: Wanted, number: st
         found = [row for row in found if wanted.mark in figures.marks(row)]
     found = _sorted(found, wanted.order, figures)
     page = Paginator(found, PER_PAGE).get_page(number)
-    lines = _lines(list(page.object_list), user, research_field)
+    # Of the page alone from here on
+    pks = [row.pk for row in page.object_list]
+    figures = Figures(pks, user, research_field)
+    items = Item.objects.defer("markup", "original", "altered", "note").in_bulk(pks)
+    lines = tuple(
+        Line(
+            items[row.pk],
+            figures.people.get(row.pk, UNSEEN),
+            figures.models.get(row.pk),
+            row.pk not in figures.seen,
+            figures.marks(row),
+        )
+        for row in page.object_list
+    )
     return Listed(page, lines, Counter(row.status for row in found))
 
 
@@ -203,22 +216,6 @@ def _sorted(rows: list[Row], order: Order, figures: Figures) -> list[Row]:
     else:
         return rows
     return sorted(rows, key=lambda row: (row.pk not in values, values.get(row.pk, 0.0)))
-
-
-def _lines(rows: list[Row], user: User, research_field: ResearchField) -> tuple[Line, ...]:
-    pks = [row.pk for row in rows]
-    figures = Figures(pks, user, research_field)
-    items = Item.objects.defer("markup", "original", "altered", "note").in_bulk(pks)
-    return tuple(
-        Line(
-            items[row.pk],
-            figures.people.get(row.pk, UNSEEN),
-            figures.models.get(row.pk),
-            row.pk not in figures.seen,
-            figures.marks(row),
-        )
-        for row in rows
-    )
 
 
 @dataclass(frozen=True, slots=True)
