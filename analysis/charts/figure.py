@@ -87,21 +87,18 @@ def grid(
         int((total - left - (GAP + inner) * (columns - 1) - 24) / columns),
     )
     lines = [wrapped(name, max(10, int(width / 6.4))).split("\n") for name, _ in titles]
+    bold: Any = "bold"
     panels = []
     for n, (heading, (_, small)) in enumerate(zip(lines, titles, strict=True)):
         place = Place(n % columns == 0, n + columns >= len(titles), n, width)
-        drawn = alt.layer(draw(place), *_heading(heading, small))
+        # Lines over the panel as marks: a chart's own title would move with the height of the axis' labels
+        from_below = ([(small, "normal")] if small else []) + [(t, bold) for t in reversed(heading)]
+        over = [
+            alt.Chart(alt.InlineData(values=[{"text": text}]))
+            .mark_text(align="left", baseline="bottom", fontWeight=weight, color=INK)
+            .encode(x=alt.value(0), y=alt.value(-5 - 13 * k), text="text:N")
+            for k, (text, weight) in enumerate(from_below)
+        ]
+        drawn = alt.layer(draw(place), *over)
         panels.append(drawn.properties(width=width, height=height))
     return alt.concat(*panels, columns=columns, spacing=GAP)
-
-
-def _heading(lines: Sequence[str], small: str) -> list[Drawn]:
-    """Lines over the panel as marks: a chart's own title would move with the height of the axis' labels."""
-    bold: Any = "bold"
-    from_below = ([(small, "normal")] if small else []) + [(t, bold) for t in reversed(lines)]
-    return [
-        alt.Chart(alt.InlineData(values=[{"text": text}]))
-        .mark_text(align="left", baseline="bottom", fontWeight=weight, color=INK)
-        .encode(x=alt.value(0), y=alt.value(-5 - 13 * n), text="text:N")
-        for n, (text, weight) in enumerate(from_below)
-    ]

@@ -192,31 +192,30 @@ def wrapped(text: str, width: int) -> str:
     >>> wrapped("extraordinary", 8).split(chr(10))
     ['extraord', 'inary']
     """
-    words = [w for word in text.split(" ") for w in _pieces(word + " ", width)]
+    pieces = []
+    for word in text.split(" "):
+        parts = re.findall(r"[^/_]+[/_]*|[/_]+", f"{word} ")
+        if max(len(p.rstrip()) for p in parts) > width:
+            parts = [q for p in parts for q in re.findall(r"[^-]+-*|-+", p)]
+        pieces += [p[k : k + width] for p in parts for k in range(0, len(p.rstrip()) or 1, width)]
     lines = [""]
-    for word in words:
-        if lines[-1] and len(lines[-1]) + len(word.rstrip()) > width:
+    for piece in pieces:
+        if lines[-1] and len(lines[-1]) + len(piece.rstrip()) > width:
             lines.append("")
-        lines[-1] += word
+        lines[-1] += piece
     return "\n".join(line.rstrip() for line in lines)
 
 
-def _pieces(word: str, width: int) -> list[str]:
-    parts = re.findall(r"[^/_]+[/_]*|[/_]+", word)
-    if max(len(p.rstrip()) for p in parts) > width:
-        parts = [q for p in parts for q in re.findall(r"[^-]+-*|-+", p)]
-    return [p[k : k + width] for p in parts for k in range(0, len(p.rstrip()) or 1, width)]
+NARROW, WIDE = "iljtfI.,:;|!'()[]/ -", "mwMW%@"  # letters
 
 
 def text_width(texts: Sequence[str], size: float = 11) -> int:
     """About how many px the widest text takes: letters of Arial are half an em wide on average, capitals more."""
-    return max((int(sum(_letter(c) for c in t) * size) + 1 for t in texts), default=0)
-
-
-def _letter(c: str) -> float:
-    if c in "iljtfI.,:;|!'()[]/ -":
-        return 0.31
-    return 0.72 if c.isupper() or c in "mwMW%@" else 0.55
+    ems = (
+        sum(0.31 if c in NARROW else 0.72 if c.isupper() or c in WIDE else 0.55 for c in text)
+        for text in texts
+    )
+    return max((int(one * size) + 1 for one in ems), default=0)
 
 
 def own_fill() -> alt.Fill:

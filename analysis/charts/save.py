@@ -45,28 +45,27 @@ def svg(specified: dict[str, Any], *, description: str = "", watermark: str = ""
     )
     drawn = fix_widths(drawn)
     if watermark:
+        # Towards the picture's upper right corner, within it: a letter is about .7 of its size wide
+        width, height = size_px(drawn)
+        turn = min(atan2(height, width), STEEPEST)
+        long = 0.7 * len(watermark)
+        size = 0.8 * min(
+            width / (long * cos(turn) + sin(turn)),
+            height / (long * sin(turn) + cos(turn)),
+            FULL / 12,
+        )
+        centre = f"{width / 2:.0f} {height / 2:.0f}"
+        across = (
+            f'<text class="watermark" x="{width / 2:.0f}" y="{height / 2:.0f}" transform="rotate({-degrees(turn):.0f} {centre})"'
+            f' text-anchor="middle" dominant-baseline="middle" font-family="Arial, Helvetica, sans-serif" font-weight="bold"'
+            f' font-size="{size:.0f}px" fill="{INK}" fill-opacity="0.09" pointer-events="none">{escape(watermark)}</text>'
+        )
         head, end = drawn.rsplit("</svg>", 1)
-        drawn = f"{head}{_across(drawn, watermark)}</svg>{end}"
+        drawn = f"{head}{across}</svg>{end}"
     if description:
         at = drawn.index(">") + 1
         drawn = f"{drawn[:at]}<desc>{escape(drawable(description))}</desc>{drawn[at:]}"
     return drawn
-
-
-def _across(drawn: str, words: str) -> str:
-    """The words towards the picture's upper right corner, within it: a letter is about .7 of its size wide."""
-    width, height = size_px(drawn)
-    turn = min(atan2(height, width), STEEPEST)
-    long = 0.7 * len(words)
-    size = 0.8 * min(
-        width / (long * cos(turn) + sin(turn)), height / (long * sin(turn) + cos(turn)), FULL / 12
-    )
-    centre = f"{width / 2:.0f} {height / 2:.0f}"
-    return (
-        f'<text class="watermark" x="{width / 2:.0f}" y="{height / 2:.0f}" transform="rotate({-degrees(turn):.0f} {centre})"'
-        f' text-anchor="middle" dominant-baseline="middle" font-family="Arial, Helvetica, sans-serif" font-weight="bold"'
-        f' font-size="{size:.0f}px" fill="{INK}" fill-opacity="0.09" pointer-events="none">{escape(words)}</text>'
-    )
 
 
 def size_px(drawn: str) -> tuple[float, float]:

@@ -72,29 +72,26 @@ def _table(head: Row, sides: str, rows: Iterable[Row]) -> str:
 def _row(one: Comparison, *, with_place: bool) -> Row:
     place = f"{escaped(str(one.row.place))}: " if with_place else ""
     recomputed = "" if one.recomputed is None else f"{one.recomputed:.7g}"
+    why = ""
+    match one.verdict:
+        case Verdict.DIFFERS if not one.explained:
+            why = "No reason is known."
+        case Verdict.DIFFERS:
+            instead = "" if one.instead is None else f"{one.instead:.7g}"
+            why = WORDS[one.row.why].format(instead=instead)
+        case Verdict.AGREES:
+            why = WORDS.get(one.row.remark, "")
+        case Verdict.NOT_IN_FILES:
+            why = WORDS[one.row.not_in_files]
+        case Verdict.ABSENT if one.missing:
+            why = escaped(f"{one.missing.reason} {one.missing.needed}".strip())
     return (
         f"{place}{escaped(one.row.what)}",
         one.row.printed_words,
         recomputed,
         VERDICTS[one.verdict],
-        _why(one),
+        why,
     )
-
-
-def _why(one: Comparison) -> str:
-    match one.verdict:
-        case Verdict.DIFFERS if not one.explained:
-            return "No reason is known."
-        case Verdict.DIFFERS:
-            instead = "" if one.instead is None else f"{one.instead:.7g}"
-            return WORDS[one.row.why].format(instead=instead)
-        case Verdict.AGREES:
-            return WORDS.get(one.row.remark, "")
-        case Verdict.NOT_IN_FILES:
-            return WORDS[one.row.not_in_files]
-        case Verdict.ABSENT if one.missing:
-            return escaped(f"{one.missing.reason} {one.missing.needed}".strip())
-    return ""
 
 
 def _facts_of_files(facts: Facts) -> Iterator[Row]:

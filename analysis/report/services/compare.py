@@ -13,7 +13,7 @@ from analysis.codec import present
 from analysis.data.about import Participants
 from analysis.report.chapters.accuracy.results import Accuracy
 from analysis.report.chapters.participants.results import Flow, ItemExposures
-from analysis.report.chapters.uncertainty.results import Crossed, CrossedErrors
+from analysis.report.chapters.uncertainty.results import Crossed
 from analysis.report.headline import Headline, headline
 from analysis.report.report import StoredReport
 from analysis.stats import NotEnough
@@ -122,8 +122,20 @@ def side(title: str, stored: StoredReport, source: str) -> Side:
     crossed, flow = present(own.of(Crossed).crossed), present(stored.report.of_study.of(Flow).flow)
     people = crossed.humans if crossed else None
     error = people.errors.two_way_se if people else None
+    parts = crossed.components if crossed else None
+    between, trials = (parts.between_participants_se, parts.trials_se) if parts else (None, None)
+    people_error = None
+    if people and between is not None and trials is not None:
+        people_error = PeopleError(people.n_participants, between**2, trials**2)
     accuracy = own.of(Accuracy)
     models = (*(present(accuracy.models) or ()), *(present(accuracy.extra_models) or ()))
+    by_item: dict[str, float] = {}
+    if stored.has_table(source, "humans_items"):
+        file = BytesIO(stored.result.table_file(f"{source}_humans_items"))
+        # Test cases may be called NA or 007
+        table = pd.read_csv(file, keep_default_na=False, na_values=[""], dtype={"item": str})
+        known = table[table["n_trials"] > 0]
+        by_item = dict(zip(known["item"], known["accuracy"].tolist(), strict=True))
     return Side(
         title=title,
         participants=stored.report.header.participants,
@@ -142,8 +154,8 @@ def side(title: str, stored: StoredReport, source: str) -> Side:
         )
         if people and error is not None and math.isfinite(error)
         else None,
-        people=_people_error(crossed),
-        by_item=_by_item(stored, source),
+        people=people_error,
+        by_item=by_item,
     )
 
 
@@ -178,27 +190,6 @@ def compare(before: Side, after: Side, *, same_people: bool) -> Compared:
         trials_excluded=_counts(before.trials_excluded, after.trials_excluded),
         models=tuple(models),
     )
-
-
-def _people_error(crossed: CrossedErrors | None) -> PeopleError | None:
-    humans, parts = (crossed.humans, crossed.components) if crossed else (None, None)
-    if not humans or not parts:
-        return None
-    between, trials = parts.between_participants_se, parts.trials_se
-    if between is None or trials is None:
-        return None
-    return PeopleError(humans.n_participants, between**2, trials**2)
-
-
-def _by_item(stored: StoredReport, source: str) -> dict[str, float]:
-    """People's accuracy on each test case, from the report's table."""
-    if not stored.has_table(source, "humans_items"):
-        return {}
-    file = BytesIO(stored.result.table_file(f"{source}_humans_items"))
-    # Test cases may be called NA or 007
-    table = pd.read_csv(file, keep_default_na=False, na_values=[""], dtype={"item": str})
-    known = table[table["n_trials"] > 0]
-    return {str(k): float(v) for k, v in zip(known["item"], known["accuracy"], strict=True)}
 
 
 def _counts(before: Mapping[str, int], after: Mapping[str, int]) -> tuple[CountRow, ...]:

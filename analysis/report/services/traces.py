@@ -106,9 +106,15 @@ def sample_flips(run: ScoringRun) -> dict[Place, Fields]:
     for level in (TOKEN, SENTENCE):
         if level not in courses.found:
             continue
-        turned: dict[Any, int | None] = {
-            n: _turned_at(rows) for n, rows in courses.places[level].groupby("item")
-        }
+        turned: dict[Any, int | None] = {}
+        for n, rows in courses.places[level].groupby("item"):
+            # Where the sign changes for the last time; as in `sequences`, a zero at the end is negative, and others say nothing
+            sign = np.sign(rows[PPL].to_numpy())
+            if sign.any() and sign[-1] == 0:
+                sign[-1] = -1
+            known = np.flatnonzero(sign)
+            changes = known[1:][np.diff(sign[known]) != 0]
+            turned[n] = int(rows["number"].iloc[changes[-1]]) if len(changes) else None
         table = courses.found[level][["item", "category", "sign_flips"]]
         for n, category, sign_flips in zip(*(table[name].tolist() for name in table), strict=True):
             own = {"category": category, "sign_flips": sign_flips, "turned_at": turned[n]}
@@ -128,13 +134,3 @@ def _of_other_texts(run: ScoringRun, numbers: dict[tuple[str, int, int], int]) -
     tokens = tokens.assign(item=number, unit=0)[known].astype({"item": np.int64})[COLUMNS]
     tokens = tokens.assign(counted=tokens["in_text"] | (run.mode == "paper"))
     return Tokens(tokens.reset_index(drop=True))
-
-
-def _turned_at(own: pd.DataFrame) -> int | None:
-    """Where the sign changes for the last time; as in `sequences`, a zero at the end is negative, and others say nothing."""
-    sign = np.sign(own[PPL].to_numpy())
-    if sign.any() and sign[-1] == 0:
-        sign[-1] = -1
-    known = np.flatnonzero(sign)
-    changes = known[1:][np.diff(sign[known]) != 0]
-    return int(own["number"].iloc[changes[-1]]) if len(changes) else None
