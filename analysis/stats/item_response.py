@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from analysis.stats import NotEnough
-from analysis.stats.arrays import Bools, Floats, Interval, Ints, with_width
+from analysis.stats.arrays import Floats, Interval, Ints, with_width
 from analysis.stats.estimates import Z95
 
 FEWEST_PEOPLE = 100
@@ -71,12 +71,18 @@ def two_parameters(
     people. What an item with fewer than FEWEST_ANSWERS answers is given is mostly the priors': the caller says so.
     Checked against direct maximisation of the marginal likelihood by SciPy, and by recovery of simulated items.
     """
-    answers = _arranged(
-        np.asarray(person, dtype=np.int64),
-        np.asarray(item, dtype=np.int64),
-        np.asarray(is_right, dtype=bool),
-        n_items,
-    )
+    _, number, counts = np.unique(np.asarray(person), return_inverse=True, return_counts=True)
+    if (n_people := int((counts > 1).sum())) < FEWEST_PEOPLE:
+        raise NotEnough(
+            f"{n_people} people answered two test cases or more.",
+            f"At least {FEWEST_PEOPLE} are needed.",
+        )
+    kept = np.flatnonzero(counts[number] > 1)
+    kept = kept[np.argsort(number[kept], kind="stable")]
+    _, number = np.unique(number[kept], return_inverse=True)
+    items, right = np.asarray(item, dtype=np.int64)[kept], np.asarray(is_right, dtype=bool)[kept]
+    first = np.flatnonzero(np.diff(number, prepend=-1))
+    answers = _Answers(number, items, right.astype(float), first, n_items)
     nodes, weights = np.polynomial.hermite_e.hermegauss(n_nodes)
     log_weights = np.log(weights / weights.sum())
     precision = 1 / PRIOR_SD**2 if with_priors else np.zeros(2)
@@ -90,21 +96,6 @@ def two_parameters(
     posterior, log_likelihood = _posterior(answers, at, nodes, log_weights)
     covariance = _covariance(answers, posterior, at, nodes, precision)
     return _reported(answers, at, covariance, log_likelihood, steps, has_converged, with_priors)
-
-
-def _arranged(person: Ints, item: Ints, is_right: Bools, n_items: int) -> _Answers:
-    _, number, counts = np.unique(person, return_inverse=True, return_counts=True)
-    keep = counts[number] > 1
-    n_people = int((counts > 1).sum())
-    if n_people < FEWEST_PEOPLE:
-        raise NotEnough(
-            f"{n_people} people answered two test cases or more.",
-            f"At least {FEWEST_PEOPLE} are needed.",
-        )
-    order = np.argsort(number[keep], kind="stable")
-    _, number = np.unique(number[keep][order], return_inverse=True)
-    first = np.flatnonzero(np.diff(number, prepend=-1))
-    return _Answers(number, item[keep][order], is_right[keep][order].astype(float), first, n_items)
 
 
 def _chances(at: Floats, nodes: Floats) -> Floats:
@@ -272,13 +263,9 @@ def item_rest(
             "All people who judged it agree, or did equally well on the others.", "Both must vary."
         )
     r = float(np.corrcoef(x, y)[0, 1])
-    return ItemRest(len(y), r, _fisher(r, len(y)))
-
-
-def _fisher(r: float, n: int) -> Interval | None:
     with np.errstate(divide="ignore"):
-        z, half = np.arctanh(np.clip(r, -1, 1)), Z95 / np.sqrt(n - 3)
-    return with_width(np.tanh(z - half), np.tanh(z + half))
+        z, half = np.arctanh(np.clip(r, -1, 1)), Z95 / np.sqrt(len(y) - 3)
+    return ItemRest(len(y), r, with_width(np.tanh(z - half), np.tanh(z + half)))
 
 
 def rank_differences(people: npt.ArrayLike, models: npt.ArrayLike) -> Floats:

@@ -48,7 +48,19 @@ def trial_model(
     """
     x = np.column_stack([np.ones(len(outcome)), *columns.values()])
     people, items = (np.unique(one, return_inverse=True)[1] for one in (participant, item))
-    _check(x, outcome, people, items)
+    if not len(outcome) or not np.ptp(outcome):
+        reason = "All trials have the same outcome." if len(outcome) else "There is no such trial."
+        raise NotEnough(reason, "Let more participants finish the study.")
+    if min(people.max(), items.max()) + 1 < FEWEST:
+        raise NotEnough(
+            f"With fewer than {FEWEST} participants or test cases, an effect has no interval.",
+            "Let more participants judge more test cases.",
+        )
+    if np.linalg.matrix_rank(x) < x.shape[1]:
+        raise NotEnough(
+            "Some effects follow from others in these trials, and cannot be told from them.",
+            "Let more participants judge more test cases.",
+        )
     unbounded = separating(x, outcome)
     fit = _fit(x, outcome, is_penalised=bool(unbounded.any()))
     if fit is None:
@@ -84,22 +96,6 @@ def separating(x: Floats, outcome: Floats) -> Bools:
             )
             unbounded[j] = most.fun is not None and most.fun < -1e-6
     return unbounded
-
-
-def _check(x: Floats, outcome: Floats, people: Ints, items: Ints) -> None:
-    if not len(outcome) or not np.ptp(outcome):
-        reason = "All trials have the same outcome." if len(outcome) else "There is no such trial."
-        raise NotEnough(reason, "Let more participants finish the study.")
-    if min(people.max(), items.max()) + 1 < FEWEST:
-        raise NotEnough(
-            f"With fewer than {FEWEST} participants or test cases, an effect has no interval.",
-            "Let more participants judge more test cases.",
-        )
-    if np.linalg.matrix_rank(x) < x.shape[1]:
-        raise NotEnough(
-            "Some effects follow from others in these trials, and cannot be told from them.",
-            "Let more participants judge more test cases.",
-        )
 
 
 def _fit(x: Floats, outcome: Floats, *, is_penalised: bool) -> Fitted | None:

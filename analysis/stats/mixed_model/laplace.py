@@ -64,18 +64,15 @@ class LaplaceLikelihood:
         self.a, self.b, self.x = a[order], b[order], x[order]
         self.sign = np.where(np.asarray(y, dtype=bool)[order], 1.0, -1.0)
         self.n_a, self.n_b = int(a.max()) + 1, int(b.max()) + 1
-        self._cells()
-        self._modes: Floats = np.zeros(self.n_a + self.n_b)
-        self.latest: _Factor | None = None
-
-    def _cells(self) -> None:
-        """The pattern of persons by items; a pair that meets twice shares a cell."""
+        # The pattern of persons by items; a pair that meets twice shares a cell
         new = np.ones(len(self.a), dtype=bool)
         new[1:] = (np.diff(self.a) != 0) | (np.diff(self.b) != 0)
         self.cell = np.cumsum(new) - 1
         self.rows, self.columns = self.a[new], self.b[new]
         self.starts = np.concatenate([[0], np.cumsum(np.bincount(self.rows, minlength=self.n_a))])
         self.dense = len(self.rows) > DENSE_SHARE * self.n_a * self.n_b
+        self._modes: Floats = np.zeros(self.n_a + self.n_b)
+        self.latest: _Factor | None = None
 
     @cached_property
     def firsts(self) -> list[Ints]:
@@ -115,31 +112,25 @@ class LaplaceLikelihood:
         cells = sd_a * sd_b * sums(self.cell, weights, 0)
         shape = (self.n_a, self.n_b)
         cross = sparse.csr_array((cells, self.columns, self.starts), shape=shape)
-        schur: Floats = np.diag(d_b) - self._inner(cross, cells, d_a)
+        # The lower triangle of cross' diag(1 / d_a) cross
+        inner = np.zeros((self.n_b, self.n_b))
+        if self.dense:
+            rows = max(1, BLOCK // self.n_b)
+            for start in range(0, self.n_a, rows):
+                block = cross[start : start + rows].toarray()
+                block /= np.sqrt(d_a[start : start + rows, None])
+                inner += block.T @ block
+        else:
+            # Products of each two cells of a row, summed by their columns: a quarter of the time of a sparse product
+            scaled, flat = cells / np.sqrt(d_a)[self.rows], inner.reshape(-1)
+            for places, first in enumerate(self.firsts):
+                second = first + places
+                pair = self.columns[second] * self.n_b + self.columns[first]
+                np.add.at(flat, pair, scaled[first] * scaled[second])
+        schur: Floats = np.diag(d_b) - inner
         return _Factor(
             d_a, linalg.cholesky(schur, lower=True, overwrite_a=True, check_finite=False), cross
         )
-
-    def _inner(self, cross: sparse.csr_array, cells: Floats, d_a: Floats) -> Floats:
-        """The lower triangle of cross' diag(1 / d_a) cross, (levels of b, levels of b)."""
-        if not self.dense:
-            return self._pair_sums(cells / np.sqrt(d_a)[self.rows])
-        total = np.zeros((self.n_b, self.n_b))
-        rows = max(1, BLOCK // self.n_b)
-        for start in range(0, self.n_a, rows):
-            block = cross[start : start + rows].toarray()
-            block /= np.sqrt(d_a[start : start + rows, None])
-            total += block.T @ block
-        return total
-
-    def _pair_sums(self, cells: Floats) -> Floats:
-        """Products of each two cells of a row, summed by their columns: a quarter of the time of a sparse product."""
-        total = np.zeros(self.n_b**2)
-        for places, first in enumerate(self.firsts):
-            second = first + places
-            pair = self.columns[second] * self.n_b + self.columns[first]
-            np.add.at(total, pair, cells[first] * cells[second])
-        return total.reshape(self.n_b, self.n_b)
 
 
 class _Modes:

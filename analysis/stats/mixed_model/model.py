@@ -213,9 +213,25 @@ def _maximise(
         unknown = [Deviation(sd, None, math.nan, math.nan) for sd in sds]
         return optimum_given(likelihood, start, held), unknown
     optimum, without = find_optimum(likelihood, start)
-    return optimum, [
-        _deviation(likelihood, optimum, without[j], j, profiles) for j in (PARTICIPANTS, ITEMS)
-    ]
+    covariance, found = covariance_of(optimum), []
+    for index, other in ((PARTICIPANTS, ITEMS), (ITEMS, PARTICIPANTS)):
+        sd, at_zero = float(optimum.at[index]), without[index]
+        statistic = max(0.0, 2 * (optimum.value - at_zero.value)) if sd else 0.0
+        se, ci95 = math.sqrt(max(covariance[index, index], 0)), None
+        if profiles:
+            low = profile_limit(likelihood, optimum, index, -se) if statistic > Z95**2 else 0.0
+            ci95 = low, profile_limit(likelihood, optimum, index, se)
+        elif sd:
+            ci95 = sd * math.exp(-Z95 * se / sd), sd * math.exp(Z95 * se / sd)
+        deviation = Deviation(
+            estimate=sd,
+            ci95=ci95,
+            statistic=statistic,
+            p=float(special.chdtrc(1, statistic) / 2) if sd else 1.0,
+            without=Without(float(at_zero.at[0]), float(at_zero.at[other]), at_zero.value),
+        )
+        found.append(deviation)
+    return optimum, found
 
 
 def _check(y: npt.NDArray[np.bool_], n_people: int, n_items: int) -> None:
@@ -268,31 +284,6 @@ def _accuracies(optimum: Optimum) -> tuple[float, Interval, float, Interval]:
 
 def _expit_interval(middle: float, se: float) -> Interval:
     return float(special.expit(middle - Z95 * se)), float(special.expit(middle + Z95 * se))
-
-
-def _deviation(
-    likelihood: LogLikelihood, optimum: Optimum, at_zero: Optimum, index: int, profiles: bool
-) -> Deviation:
-    sd, other = float(optimum.at[index]), ITEMS if index == PARTICIPANTS else PARTICIPANTS
-    statistic = max(0.0, 2 * (optimum.value - at_zero.value)) if sd else 0.0
-    return Deviation(
-        estimate=sd,
-        ci95=_deviation_interval(likelihood, optimum, index, statistic, profiles),
-        statistic=statistic,
-        p=float(special.chdtrc(1, statistic) / 2) if sd else 1.0,
-        without=Without(float(at_zero.at[0]), float(at_zero.at[other]), at_zero.value),
-    )
-
-
-def _deviation_interval(
-    likelihood: LogLikelihood, optimum: Optimum, index: int, statistic: float, profiles: bool
-) -> Interval | None:
-    sd = float(optimum.at[index])
-    se = math.sqrt(max(covariance_of(optimum)[index, index], 0))
-    if profiles:
-        low = profile_limit(likelihood, optimum, index, -se) if statistic > Z95**2 else 0.0
-        return low, profile_limit(likelihood, optimum, index, se)
-    return (sd * math.exp(-Z95 * se / sd), sd * math.exp(Z95 * se / sd)) if sd else None
 
 
 def share_of_first(first: Deviation, second: Deviation) -> tuple[float | None, Interval | None]:

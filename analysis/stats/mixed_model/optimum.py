@@ -72,7 +72,15 @@ class _Differences:
         return values, values.copy()
 
     def step(self, at: Floats, state: Floats, loss: Floats, fits: Ints) -> tuple[Floats, Bools]:
-        gradient, curvature = self._derivatives(at[0], -float(loss[0]))
+        middle, value, moves = at[0], -float(loss[0]), np.diag(self.widths)
+        up = np.array([self.function(middle + move) for move in moves])
+        down = np.array([self.function(middle - move) for move in moves])
+        gradient = (up - down) / (2 * self.widths)
+        # Negative second derivatives
+        curvature = np.diag(-(up + down - 2 * value) / self.widths**2)
+        for i, j in zip(*np.tril_indices(len(middle), -1), strict=True):
+            mixed = self.function(middle + moves[i] + moves[j]) - up[i] - up[j] + value
+            curvature[i, j] = curvature[j, i] = -mixed / (self.widths[i] * self.widths[j])
         sizes, axes = np.linalg.eigh(curvature)
         sizes = np.maximum(np.abs(sizes), LEAST_CURVATURE)
         move = axes @ ((axes.T @ gradient) / sizes)
@@ -82,17 +90,6 @@ class _Differences:
         errors = 1 / np.sqrt(np.maximum(np.abs(np.diag(curvature)), LEAST_CURVATURE))
         self.widths = np.clip(0.03 * errors, 1e-4, self.widest)
         return -move[None], np.array([is_last])
-
-    def _derivatives(self, at: Floats, value: float) -> tuple[Floats, Floats]:
-        """(k,) gradient and (k, k) negative second derivatives."""
-        moves = np.diag(self.widths)
-        up = np.array([self.function(at + move) for move in moves])
-        down = np.array([self.function(at - move) for move in moves])
-        curvature = np.diag(-(up + down - 2 * value) / self.widths**2)
-        for i, j in zip(*np.tril_indices(len(at), -1), strict=True):
-            mixed = self.function(at + moves[i] + moves[j]) - up[i] - up[j] + value
-            curvature[i, j] = curvature[j, i] = -mixed / (self.widths[i] * self.widths[j])
-        return (up - down) / (2 * self.widths), curvature
 
 
 def find_optimum(likelihood: LogLikelihood, start: Floats) -> tuple[Optimum, dict[int, Optimum]]:

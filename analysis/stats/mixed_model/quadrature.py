@@ -49,30 +49,30 @@ class QuadratureLikelihood:
         self.laplace(theta)
         try:
             with np.errstate(all="ignore"):
-                value = self._value(_Outer(self, theta))
+                outer = _Outer(self, theta)
+                if outer.sd_b:
+                    found = minimise(
+                        outer,
+                        self.mode[None],
+                        max_steps=100,
+                        max_halvings=20,
+                        slack=1e-10,
+                        must_converge=False,
+                    )
+                    self.mode = found.at[0]
+                    curvature = outer.curvature(found.state[0])
+                    self.factor = linalg.cholesky(curvature, lower=True)
+                    half_log_det = float(np.log(np.diag(self.factor)).sum())
+                    beyond = outer.beyond_laplace(self.mode, found.state[0], np.diag(curvature))
+                    value = -float(found.loss[0]) - half_log_det + beyond
+                else:
+                    at = np.zeros((1, len(self.mode)))
+                    value = -float(outer.loss(at, np.zeros(1, int))[0][0])
         except linalg.LinAlgError as error:
             raise TooFewNodes from error
         if not np.isfinite(value):
             raise TooFewNodes
         return value
-
-    def _value(self, outer: "_Outer") -> float:
-        if not outer.sd_b:
-            return -float(outer.loss(np.zeros((1, len(self.mode))), np.zeros(1, int))[0][0])
-        found = minimise(
-            outer,
-            self.mode[None],
-            max_steps=100,
-            max_halvings=20,
-            slack=1e-10,
-            must_converge=False,
-        )
-        self.mode = found.at[0]
-        curvature = outer.curvature(found.state[0])
-        self.factor = linalg.cholesky(curvature, lower=True)
-        half_log_det = float(np.log(np.diag(self.factor)).sum())
-        corrections = outer.beyond_laplace(self.mode, found.state[0], np.diag(curvature))
-        return -float(found.loss[0]) - half_log_det + corrections
 
 
 class _Outer:
@@ -105,7 +105,10 @@ class _Outer:
     def step(self, at: Floats, state: Floats, loss: Floats, fits: Ints) -> tuple[Floats, Bools]:
         if len(self.expected) and (at[0] != self.expected).any():
             self.factor = None  # the last step was halved
-        uphill = self._slope(at[0], state[0])
+        known = self.known
+        share = self._shares(state[0])[:, known.a]
+        residual = known.sign * (share * (1 - np.exp(state[0]))).sum(axis=0)
+        uphill = self.sd_b * sums(known.b, residual, known.n_b) - at[0]
         if self.factor is None:
             self.factor = linalg.cholesky(self.curvature(state[0]), lower=True)
         step = linalg.cho_solve((self.factor, True), uphill, check_finite=False)
@@ -162,12 +165,6 @@ class _Outer:
         """(nodes, levels of a) how the integral of each level divides among its nodes."""
         levels = self._levels(log_p)
         return np.asarray(np.exp(levels - _log_sum(levels)))
-
-    def _slope(self, at: Floats, log_p: Floats) -> Floats:
-        known = self.known
-        share = self._shares(log_p)[:, known.a]
-        residual = known.sign * (share * (1 - np.exp(log_p))).sum(axis=0)
-        return np.asarray(self.sd_b * sums(known.b, residual, known.n_b) - at)
 
 
 def _log_sum(logs: Floats) -> Floats:
