@@ -78,11 +78,14 @@ class Comparisons:
 
     def concluding(self, p_holm: Sequence[float | None]) -> tuple[Comparison, ...]:
         """With the corrected p of these tests, or of the one that a pair is the same as; two copies do not differ."""
-        after = [1.0 if same is None else p_holm[same] for same in self.same_as]
-        return tuple(
-            pair if p is None or math.isnan(pair.p) else _concluding(pair, p)
-            for pair, p in zip(self.pairs, after, strict=True)
-        )
+        found = []
+        for pair, same in zip(self.pairs, self.same_as, strict=True):
+            p = 1.0 if same is None else p_holm[same]
+            if p is not None and not math.isnan(pair.p):
+                verdict = Verdict.of(pair.difference, p, pair.n_clusters)
+                pair = replace(pair, p_holm=p, verdict=verdict)
+            found.append(pair)
+        return tuple(found)
 
 
 def compare(
@@ -110,7 +113,17 @@ def compare(
         if len(own) != len(cluster):
             raise ValueError(f"{len(own)} fates of {name}, but {len(cluster)} templates.")
     found = [_pair(rate, one, known, cluster) for one in combinations(known, 2)]
-    bare = Comparisons(tuple(pair for pair, _ in found), None, _same_as(known))
+    # Two models with the same fates are one, and so are the pairs in which they stand
+    first = {
+        name: next(other for other, theirs in known.items() if np.array_equal(theirs, own))
+        for name, own in known.items()
+    }
+    seen: dict[frozenset[str], int] = {}
+    same_as: list[int | None] = []
+    for n, pair in enumerate(combinations(known, 2)):
+        models = frozenset(first[name] for name in pair)
+        same_as.append(None if len(models) == 1 else seen.setdefault(models, n))
+    bare = Comparisons(tuple(pair for pair, _ in found), None, tuple(same_as))
     tested = [n for n, p in enumerate(bare.p) if p is not None and math.isfinite(p)]
     if not tested:
         return bare
@@ -119,19 +132,6 @@ def compare(
     after = dict(zip(tested, adjusted.tolist(), strict=True))
     pairs = bare.concluding([after.get(n) for n in range(len(found))])
     return replace(bare, pairs=pairs, family=clear_of(tests, [pairs[n].verdict for n in tested]))
-
-
-def _same_as(known: Mapping[str, np.ndarray]) -> tuple[int | None, ...]:
-    first = {
-        name: next(other for other, theirs in known.items() if np.array_equal(theirs, own))
-        for name, own in known.items()
-    }
-    seen: dict[frozenset[str], int] = {}
-    found: list[int | None] = []
-    for n, pair in enumerate(combinations(known, 2)):
-        models = frozenset(first[name] for name in pair)
-        found.append(None if len(models) == 1 else seen.setdefault(models, n))
-    return tuple(found)
 
 
 def corrected(rates: Sequence[Comparisons]) -> list[Comparisons]:
@@ -151,11 +151,6 @@ def corrected(rates: Sequence[Comparisons]) -> list[Comparisons]:
         ]
         found.append(replace(own, pairs=pairs, family=tests and clear_of(tests, verdicts)))
     return found
-
-
-def _concluding(pair: Comparison, p_holm: float) -> Comparison:
-    verdict = Verdict.of(pair.difference, p_holm, pair.n_clusters)
-    return replace(pair, p_holm=p_holm, verdict=verdict)
 
 
 def _pair(

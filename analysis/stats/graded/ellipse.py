@@ -70,7 +70,14 @@ def ellipse(
     v = n_clusters - 1
     if n_clusters < FEWEST_CLUSTERS:
         return None
-    (first, second), (a, b) = _moved(rates, covariance, n_rows, n_clusters)
+    centre, variances = [], []
+    for p, variance, n in zip(rates, np.diag(covariance).tolist(), n_rows, strict=True):
+        spread = p * (1 - p)
+        m = n_clusters if spread == 0 else spread / variance if variance > 0 else n
+        moved = (m * p + Z95**2 / 2) / (m + Z95**2)
+        centre.append(moved)
+        variances.append(moved * (1 - moved) / (m + Z95**2))
+    (first, second), (a, b) = centre, variances
     product = covariance[0, 0] * covariance[1, 1]
     correlation = covariance[0, 1] / math.sqrt(product) if product > 0 else 0.0
     if abs(correlation) > 1 - SAME:
@@ -81,17 +88,3 @@ def ellipse(
     minor, major = radius * np.sqrt(sizes)
     angle = math.atan2(vectors[1, 1], vectors[0, 1])
     return Ellipse((first, second), (float(major), float(minor)), angle)
-
-
-def _moved(
-    rates: tuple[float, float], covariance: Floats, n_rows: tuple[int, int], n_clusters: float
-) -> tuple[tuple[float, float], tuple[float, float]]:
-    """Centre and variances."""
-    centre, variances = [], []
-    for p, variance, n in zip(rates, np.diag(covariance).tolist(), n_rows, strict=True):
-        spread = p * (1 - p)
-        m = n_clusters if spread == 0 else spread / variance if variance > 0 else n
-        moved = (m * p + Z95**2 / 2) / (m + Z95**2)
-        centre.append(moved)
-        variances.append(moved * (1 - moved) / (m + Z95**2))
-    return (centre[0], centre[1]), (variances[0], variances[1])

@@ -64,11 +64,13 @@ def clusters_of(templates: Sequence[Hashable], questions: Sequence[Hashable] | N
     """
     alone: Sequence[Hashable] = range(len(templates)) if questions is None else questions
     known: dict[Hashable, int] = {}
-    found = [
+    found = []
+    for template, own in zip(templates, alone, strict=True):
+        is_nan = isinstance(template, float) and math.isnan(template)
+        is_alone = template is None or template == "" or is_nan
         # A template is never taken for a question of its name
-        known.setdefault((template, None) if _is_named(template) else (None, own), len(known))
-        for template, own in zip(templates, alone, strict=True)
-    ]
+        name = (None, own) if is_alone else (template, None)
+        found.append(known.setdefault(name, len(known)))
     return np.asarray(found, dtype=np.int64)
 
 
@@ -138,8 +140,3 @@ def share_interval(found: Ratio, n: int) -> Interval | None:
         m = min(n, p * (1 - p) / found.se**2 * (Z95 / t) ** 2) if found.se > 0 else n
     low, high = wilson(m * p, m)
     return max(0.0, float(low)), min(1.0, float(high))
-
-
-def _is_named(template: Hashable) -> bool:
-    is_nan = isinstance(template, float) and math.isnan(template)
-    return template is not None and template != "" and not is_nan

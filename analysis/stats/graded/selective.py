@@ -72,8 +72,10 @@ def selective(
     area, share = _area(sizes, hits), float(good.mean())
     best = _area(np.array([good.sum(), n - good.sum()]), np.array([good.sum(), 0.0]))
     areas, gains = _resampled(place, good, cluster, seed, (area, area - share))
+    number, right = np.cumsum(sizes), np.cumsum(hits)
+    rows = zip(-values, number / n, right / number, number, strict=True)
     return Selective(
-        _points(-values, sizes, hits),
+        tuple(Point(float(v), float(c), float(g), int(k)) for v, c, g, k in rows),
         area, areas, best, share, area - share, gains, n,
     )  # fmt: skip
 
@@ -83,12 +85,6 @@ def _groups(place: Ints, weight: Floats, good: Floats) -> tuple[Floats, Floats]:
     sizes: Floats = np.bincount(place, weight).astype(np.float64)
     hits: Floats = np.bincount(place, weight * good).astype(np.float64)
     return sizes, hits
-
-
-def _points(values: Floats, sizes: Floats, hits: Floats) -> tuple[Point, ...]:
-    n, good = np.cumsum(sizes), np.cumsum(hits)
-    rows = zip(values, n / n[-1], good / n, n, strict=True)
-    return tuple(Point(float(v), float(c), float(g), int(k)) for v, c, g, k in rows)
 
 
 def _area(sizes: Floats, hits: Floats) -> float:

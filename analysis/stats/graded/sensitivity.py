@@ -6,7 +6,7 @@ from enum import StrEnum
 
 import numpy as np
 
-from analysis.stats.arrays import Bools, Floats, Ints
+from analysis.stats.arrays import Bools, Floats
 from analysis.stats.graded import ABSTAINED, FATES
 from analysis.stats.graded.rates import ClusteredRates, rates_of_counts
 from analysis.stats.graded.ratios import clusters_of
@@ -63,26 +63,15 @@ def by_threshold(
         Abstaining.UNPARSED: np.isnan(given) & texts,
         Abstaining.NO_TEXT: np.isnan(given) & ~texts,
     }
+    values, place = np.unique(given, return_inverse=True)
+    n = int(cluster.max(initial=-1)) + 1
     for abstaining, also in readings.items():
         for share in sorted(shares):
-            codes = _codes(given, replace(rubric, good_from=shares[share]))
+            read = replace(rubric, good_from=shares[share])
+            fates = [FATES.index(read.fate(value)) for value in values.tolist()]
+            codes = np.array(fates, dtype=np.int64)[place]
             codes[also] = FATES.index(ABSTAINED)
             is_rule = share == round(rubric.good_from, 9) and abstaining is Abstaining.RUBRIC
-            rates = rates_of_counts(_counts(cluster, codes))
+            cells = np.bincount(cluster * len(FATES) + codes, minlength=n * len(FATES))
+            rates = rates_of_counts(cells.reshape(n, len(FATES)))
             yield Sensitivity(shares[share], abstaining, is_rule, rates)
-
-
-def _codes(points: Floats, rubric: Rubric) -> Ints:
-    """(n,) places in FATES."""
-    values, place = np.unique(points, return_inverse=True)
-    codes = np.array([FATES.index(rubric.fate(value)) for value in values.tolist()], dtype=np.int64)
-    found: Ints = codes[place]
-    return found
-
-
-def _counts(cluster: Ints, codes: Ints) -> Ints:
-    """(clusters, fates)"""
-    n = int(cluster.max(initial=-1)) + 1
-    cells = np.bincount(cluster * len(FATES) + codes, minlength=n * len(FATES))
-    found: Ints = cells.reshape(n, len(FATES))
-    return found

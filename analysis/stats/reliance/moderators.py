@@ -155,18 +155,18 @@ def switching_model(trials: AdvisedTrials) -> Moderators:
 def _complete(
     trials: AdvisedTrials, measured: Mapping[str, Floats]
 ) -> tuple[AdvisedTrials, dict[str, Floats]]:
-    """The trials that have all of these, and these, standardised. What nobody was asked is no reason to leave everybody out."""
+    """The trials that have all of these, and these, with mean 0 and SD 1 (n-1). What nobody was asked is no reason to leave everybody out."""
     asked = {name: x for name, x in measured.items() if np.isfinite(x).any()}
     known = np.ones(len(trials), dtype=bool)
     for x in asked.values():
         known &= np.isfinite(x)
-    return trials.of(known), {name: _standardised(x[known]) for name, x in asked.items()}
-
-
-def _standardised(x: Floats) -> Floats:
-    """(n,) with mean 0 and SD 1 (n-1); 0 where it does not vary."""
-    sd = float(x.std(ddof=1)) if len(x) > 1 else 0.0
-    return (x - x.mean()) / sd if sd > 0 else np.zeros(len(x))
+    found = {}
+    for name, x in asked.items():
+        own = x[known]
+        sd = float(own.std(ddof=1)) if len(own) > 1 else 0.0
+        # What does not vary is 0 throughout
+        found[name] = (own - own.mean()) / sd if sd > 0 else np.zeros(len(own))
+    return trials.of(known), found
 
 
 def _fitted(
