@@ -49,7 +49,10 @@ def top_share(
     """
     if not 0 < share <= 1:
         raise ValueError("share must be above 0 and at most 1")
-    items, level, right = _rated(item, expertise, is_correct)
+    level = np.asarray(expertise, dtype=float)
+    rated = ~np.isnan(level)
+    items, level = np.asarray(item, dtype=np.int64)[rated], level[rated]
+    right = np.asarray(is_correct, dtype=bool)[rated]
     counts = np.bincount(items)
     places = np.floor(share * counts + 1e-9).astype(np.int64)
     if not places.any():
@@ -93,15 +96,6 @@ def at_least_percentile(
         raise NotEnough("No trial has a rating of expertise.", "At least one is needed.")
     threshold = float(np.percentile(level[rated], percentile))
     return threshold, proportion(right[rated & (level >= threshold)])
-
-
-def _rated(
-    item: npt.ArrayLike, expertise: npt.ArrayLike, is_correct: npt.ArrayLike
-) -> tuple[Ints, Floats, Bools]:
-    level = np.asarray(expertise, dtype=float)
-    keep = ~np.isnan(level)
-    items = np.asarray(item, dtype=np.int64)[keep]
-    return items, level[keep], np.asarray(is_correct, dtype=bool)[keep]
 
 
 def _best(order: Ints, items: Ints, counts: Ints, places: Ints) -> Ints:

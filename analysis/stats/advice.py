@@ -66,24 +66,18 @@ def calibrated(
     fold_of_work = np.arange(len(works)) % min(N_FOLDS, len(works))
     np.random.default_rng(seed).shuffle(fold_of_work)
     fold = fold_of_work[of_work]
-    p, coefficients = np.empty(n), []
+    p, coefficients = np.empty(n), list[tuple[float, float] | None]()
     for k in range(int(fold.max()) + 1):
         held = fold == k
-        fit = _fit(score[~held], right[~held])
-        coefficients.append(fit)
-        if fit is None:
+        try:
+            fit = fit_slope(score[~held], right[~held])
+        except NotEnough:
+            coefficients.append(None)
             p[held] = (right[~held].sum() + 1) / ((~held).sum() + 2)
         else:
-            p[held] = expit(fit[0] + fit[1] * score[held])
+            coefficients.append((fit.intercept, fit.slope))
+            p[held] = expit(fit.intercept + fit.slope * score[held])
     return Calibrated(np.maximum(p, 0.5), fold, tuple(coefficients), int((p < 0.5).sum()))
-
-
-def _fit(score: Floats, right: Floats) -> tuple[float, float] | None:
-    try:
-        fit = fit_slope(score, right)
-    except NotEnough:
-        return None
-    return fit.intercept, fit.slope
 
 
 def planted(

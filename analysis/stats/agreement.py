@@ -113,7 +113,15 @@ def noise_ceiling(
             "Let more participants finish the study.",
         )
     mean = float(np.nanmean(r))
-    ci95 = _bootstrap(one, two, rng)
+    total = np.zeros(N_BOOT)
+    items = rng.integers(0, len(n), (N_BOOT, len(n)))
+    for _ in range(SPLITS_PER_RESAMPLE):
+        split = rng.integers(0, n_splits, (N_BOOT, 1))
+        ranks = (scipy.stats.rankdata(half_of[split, items], axis=1) for half_of in (one, two))
+        total += _row_correlations(*ranks)
+    means = total[~np.isnan(total)] / SPLITS_PER_RESAMPLE
+    ends = percentile_interval(means) if len(means) else None
+    ci95 = ends and (spearman_brown(ends[0]), spearman_brown(ends[1]))
     return NoiseCeiling(mean, spearman_brown(mean), ci95, n_splits, len(n), seed)
 
 
@@ -135,19 +143,6 @@ def corrected(rho: float, reliability: float) -> float | None:
     (0.4, None)
     """
     return rho / float(np.sqrt(reliability)) if reliability > 0 else None
-
-
-def _bootstrap(one: Floats, two: Floats, rng: np.random.Generator) -> Interval | None:
-    n_splits, n_items = one.shape
-    total = np.zeros(N_BOOT)
-    items = rng.integers(0, n_items, (N_BOOT, n_items))
-    for _ in range(SPLITS_PER_RESAMPLE):
-        split = rng.integers(0, n_splits, (N_BOOT, 1))
-        x, y = (scipy.stats.rankdata(half[split, items], axis=1) for half in (one, two))
-        total += _row_correlations(x, y)
-    means = total[~np.isnan(total)] / SPLITS_PER_RESAMPLE
-    ends = percentile_interval(means) if len(means) else None
-    return ends and (spearman_brown(ends[0]), spearman_brown(ends[1]))
 
 
 def _row_correlations(x: Floats, y: Floats) -> Floats:

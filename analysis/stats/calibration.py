@@ -91,27 +91,23 @@ def binned(score: npt.ArrayLike, is_correct: npt.ArrayLike, n_bins: int = 20) ->
     counts = np.bincount(place)
     correct = np.bincount(place, weights=right).astype(np.int64)
     ends = np.cumsum(counts)
+    shares = map(proportion_of_counts, correct.tolist(), counts.tolist())
     bins = tuple(
-        _bin(k, n / n_bins, counts[k], correct[k], values[ends[k] - counts[k]], values[ends[k] - 1])
-        for k in range(n_bins)
+        Bin(
+            bin=k,
+            midpoint=(k + 0.5) * (n / n_bins),
+            n=share.n,
+            n_correct=share.n_correct,
+            accuracy=share.accuracy,
+            sem=share.sem,
+            ci95=share.ci95,
+            score_low=float(values[ends[k] - counts[k]]),
+            score_high=float(values[ends[k] - 1]),
+        )
+        for k, share in enumerate(shares)
     )
     middles, accuracies = ([getattr(b, name) for b in bins] for name in ("midpoint", "accuracy"))
     return Binned(n, bins, line(middles, accuracies))
-
-
-def _bin(k: int, width: float, n: np.int64, correct: np.int64, low: float, high: float) -> Bin:
-    share = proportion_of_counts(int(correct), int(n))
-    return Bin(
-        bin=k,
-        midpoint=(k + 0.5) * width,
-        n=share.n,
-        n_correct=share.n_correct,
-        accuracy=share.accuracy,
-        sem=share.sem,
-        ci95=share.ci95,
-        score_low=float(low),
-        score_high=float(high),
-    )
 
 
 def line(x: npt.ArrayLike, y: npt.ArrayLike) -> Line:

@@ -335,6 +335,12 @@ def asked_or_scored(
     x, y = x[known], y[known]
     margins = (np.asarray(m, dtype=float)[known] for m in (margin_asked, margin_scored))
     change = mcnemar(y, x)
+    both, asked_only, scored_only, neither = (
+        int(((x == first) & (y == second)).sum())
+        for first in (RIGHT, WRONG)
+        for second in (RIGHT, WRONG)
+    )
+    ties = int(((x == TIE) | (y == TIE)).sum())
     return AskedOrScored(
         n=len(x),
         asked=float(x.mean()),
@@ -343,24 +349,9 @@ def asked_or_scored(
         scored_ci95=proportion(y).ci95,
         difference=change.difference,
         ci95=change.ci95,
-        table=_table(x, y),
+        table=Table(both, asked_only, scored_only, neither, ties),
         mcnemar=change,
         correlation=spearman(*margins) if len(x) >= 3 else None,
-    )
-
-
-def _table(asked: Floats, scored: Floats) -> Table:
-    tie = (asked == TIE) | (scored == TIE)
-
-    def count(first: float, second: float) -> int:
-        return int(((asked == first) & (scored == second)).sum())
-
-    return Table(
-        both=count(RIGHT, RIGHT),
-        asked_only=count(RIGHT, WRONG),
-        scored_only=count(WRONG, RIGHT),
-        neither=count(WRONG, WRONG),
-        ties=int(tie.sum()),
     )
 
 

@@ -279,7 +279,14 @@ def _dot(x: Floats, y: Floats, weights: Floats) -> Floats:
 
 def _standard(rows: Floats, weights: Floats) -> _Standard:
     total, n = np.zeros(weights.shape), np.zeros(weights.shape[1])
-    ties = [_tied(row) for row in rows]
+    # Of each row: the items' numbers of the group of equal values, where groups start in sorted order, and that order
+    ties = []
+    for row in rows:
+        order = np.argsort(row, kind="stable")
+        begins = np.r_[True, np.diff(row[order]) > 0]
+        group = np.empty(len(row), dtype=np.int64)
+        group[order] = np.cumsum(begins) - 1
+        ties.append((group, np.flatnonzero(begins), order))
     size = max(1, AT_ONCE // len(weights))
     for start in range(0, weights.shape[1], size):
         part = np.s_[start : start + size]
@@ -298,15 +305,6 @@ def _standard(rows: Floats, weights: Floats) -> _Standard:
             n[part] += varies
         total[:, part] = sums
     return _Standard(total, n)
-
-
-def _tied(row: Floats) -> tuple[Ints, Ints, Ints]:
-    """Each item's number of the group of equal values, where each group starts in sorted order, and that order."""
-    order = np.argsort(row, kind="stable")
-    begins = np.r_[True, np.diff(row[order]) > 0]
-    group = np.empty(len(row), dtype=np.int64)
-    group[order] = np.cumsum(begins) - 1
-    return group, np.flatnonzero(begins), order
 
 
 def _interval(found: Floats) -> Interval | None:

@@ -135,6 +135,8 @@ def distribution(expertise: npt.ArrayLike) -> Distribution:
     values = values[~np.isnan(values)]
     if not len(values):
         raise NotEnough("No trial has a rating of expertise.", "At least one is needed.")
+    place = np.clip(np.ceil(values / WIDTH).astype(np.int64) - 1, 0, N_CLASSES - 1)
+    counts = np.bincount(place, minlength=N_CLASSES).tolist()
     low, q1, median, q3, p80, high = np.percentile(values, [0, 25, 50, 75, 80, 100])
     return Distribution(
         n=len(values),
@@ -148,15 +150,9 @@ def distribution(expertise: npt.ArrayLike) -> Distribution:
         p80_ci95=quantile_interval(values, 0.8),
         max=float(high),
         n_unique=len(np.unique(values)),
-        histogram=_histogram(values),
-    )
-
-
-def _histogram(values: npt.NDArray[np.float64]) -> tuple[HistogramClass, ...]:
-    place = np.clip(np.ceil(values / WIDTH).astype(np.int64) - 1, 0, N_CLASSES - 1)
-    counts = np.bincount(place, minlength=N_CLASSES)
-    return tuple(
-        HistogramClass(WIDTH * k + 1, WIDTH * (k + 1), int(n)) for k, n in enumerate(counts)
+        histogram=tuple(
+            HistogramClass(WIDTH * k + 1, WIDTH * (k + 1), n) for k, n in enumerate(counts)
+        ),
     )
 
 

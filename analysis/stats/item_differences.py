@@ -109,17 +109,17 @@ def fisher_p(a: Ints, n: Ints, b: Ints, m: Ints) -> Floats:
     """
     tables = np.arange(int(np.minimum(n, m).max()) + 1)
     rows = max(1, CHUNK // len(tables))
-    parts = [slice(start, start + rows) for start in range(0, len(n), rows)]
-    return np.concatenate([_fisher(a[p], n[p], b[p], m[p], tables) for p in parts])
-
-
-def _fisher(a: Ints, n: Ints, b: Ints, m: Ints, tables: Ints) -> Floats:
-    right = a + b
-    margins = (n + m)[:, None], right[:, None], n[:, None]
-    chances = scipy.stats.hypergeom.pmf(np.maximum(0, right - m)[:, None] + tables, *margins)
-    observed = scipy.stats.hypergeom.pmf(a[:, None], *margins)
-    alike = np.where(chances <= observed * (1 + 1e-7), chances, 0.0)
-    return np.asarray(np.minimum(1.0, alike.sum(axis=1)))
+    found = []
+    for start in range(0, len(n), rows):
+        first, of, second, of_second = (one[start : start + rows, None] for one in (a, n, b, m))
+        right = first + second
+        margins = of + of_second, right, of
+        possible = np.maximum(0, right - of_second) + tables
+        chances = scipy.stats.hypergeom.pmf(possible, *margins)
+        observed = scipy.stats.hypergeom.pmf(first, *margins)
+        alike = np.where(chances <= observed * (1 + 1e-7), chances, 0.0)
+        found.append(np.minimum(1.0, alike.sum(axis=1)))
+    return np.concatenate(found)
 
 
 def newcombe(p: Floats, of_p: Floats, q: Floats, of_q: Floats) -> tuple[Floats, Floats]:

@@ -44,15 +44,24 @@ class Streams:
         rows, in_text = rows.loc[keep].iloc[order], in_text[keep][order]
         self.items: Ints = both
         text = np.searchsorted(both, item[keep][order]) * 2 + altered[keep][order]
-        nats, n = _running(rows, text, in_text)
+        logprob = rows["logprob"].to_numpy(dtype=np.float64)
+        counted = rows["counted"].to_numpy(dtype=bool) if "counted" in rows else in_text
+        counted = counted & ~np.isnan(logprob)
+        nats = np.where(counted, -logprob, 0.0)
+        of_text = pd.DataFrame({"nats": nats, "n": counted.astype(np.int64)}).groupby(text)
+        running = of_text.cumsum()[in_text]
+        # At a text's end, sums are exactly rounded, as those of perplexities are: so they take the same decisions
+        is_last = np.append(np.diff(text[in_text]) > 0, True)[: len(running)]
+        running.loc[is_last, "nats"] = of_text["nats"].agg(math.fsum).to_numpy()
+        running.loc[is_last, "n"] = of_text["n"].sum().to_numpy()
+        self.running_nats: Floats = running["nats"].to_numpy()
+        self.running_tokens: Ints = running["n"].to_numpy()
         rows = rows.loc[in_text]
         self.item: Ints = item[keep][order][in_text]
         self.is_altered = altered[keep][order][in_text]
         self.text: Ints = text[in_text]
         self.changed = rows["in_alternation"].to_numpy(dtype=bool)
         self.token = pd.factorize(rows["token"])[0]
-        self.running_nats: Floats = nats
-        self.running_tokens: Ints = n
         # A token without characters of its own ends where the one before it does
         ends = pd.Series(rows["end"].to_numpy(dtype=np.int64))
         self.end: Ints = ends.groupby(self.text).cummax().to_numpy()
@@ -74,7 +83,15 @@ class Streams:
 
         The rows stand equally far in their texts; past the end of a text that is the beginning of the other.
         """
-        return np.array([self._first_different(n) for n in range(len(self.items))]).reshape(-1, 2)
+        found = []
+        of_item = np.column_stack([self.bounds[:-1:2], self.bounds[1::2], self.bounds[2::2]])
+        for low, middle, high in of_item.tolist():
+            same = min(middle - low, high - middle)
+            one, other = self.token[low : low + same], self.token[middle : middle + same]
+            differs = np.flatnonzero(one != other)
+            at = int(differs[0]) if len(differs) else same
+            found.append((low + at, middle + at))
+        return np.array(found).reshape(-1, 2)
 
     def rows_at(self, item: int, version: str, ends: Sequence[int]) -> Ints:
         """The last token that ends at or before each of these characters (the first token where none does).
@@ -132,14 +149,6 @@ class Streams:
         pairs = pairs.drop_duplicates("row").drop_duplicates("row_altered").sort_values("row")
         return pairs["row"].to_numpy(), pairs["row_altered"].to_numpy()
 
-    def _first_different(self, n: int) -> tuple[int, int]:
-        low, middle, high = self.bounds[2 * n : 2 * n + 3].tolist()
-        same = min(middle - low, high - middle)
-        one, other = self.token[low : low + same], self.token[middle : middle + same]
-        differs = np.flatnonzero(one != other)
-        at = int(differs[0]) if len(differs) else same
-        return low + at, middle + at
-
     @property
     def _differs(self) -> npt.NDArray[np.bool_]:
         """(items,) whether the versions are not the same."""
@@ -186,20 +195,3 @@ class Streams:
         pairs = pairs.assign(differs=differs).sort_values(keys)
         differences = pairs.groupby(["item", "stretch"], sort=False)["differs"].cumsum()
         return pairs[differences == 0]
-
-
-def _running(rows: pd.DataFrame, text: Ints, in_text: npt.NDArray[np.bool_]) -> tuple[Floats, Ints]:
-    """Sums of nats, and numbers, of counted tokens up to each row of the text; up to the very end at a text's last row.
-
-    The sums at the end are exactly rounded, as those of perplexities are: so they take the same decisions.
-    """
-    logprob = rows["logprob"].to_numpy(dtype=np.float64)
-    counted = rows["counted"].to_numpy(dtype=bool) if "counted" in rows else in_text
-    counted = counted & ~np.isnan(logprob)
-    nats = np.where(counted, -logprob, 0.0)
-    of_text = pd.DataFrame({"nats": nats, "n": counted.astype(np.int64)}).groupby(text)
-    sums = of_text.cumsum()[in_text]
-    is_last = np.append(np.diff(text[in_text]) > 0, True)[: len(sums)]
-    sums.loc[is_last, "nats"] = of_text["nats"].agg(math.fsum).to_numpy()
-    sums.loc[is_last, "n"] = of_text["n"].sum().to_numpy()
-    return sums["nats"].to_numpy(), sums["n"].to_numpy()

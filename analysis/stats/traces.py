@@ -28,15 +28,15 @@ def by_pattern(found: pd.DataFrame) -> dict[str, Ints]:
     >>> by_pattern(rows)["right"].tolist()
     [6, 4, 5]
     """
-    patterns = {name: found[holds(found)] for name, holds in PATTERNS.items()}
-    return {name: _typical_first(some) for name, some in patterns.items() if len(some)}
-
-
-def _typical_first(found: pd.DataFrame) -> Ints:
-    items = found["item"].to_numpy(dtype=np.int64)
-    order = np.argsort(found[f"end_{PPL}"].to_numpy(), kind="stable")
-    typical = order[(len(order) - 1) // 2]
-    return np.concatenate([items[[typical]], np.delete(items, typical)])
+    by_name = {}
+    for name, holds in PATTERNS.items():
+        some = found[holds(found)]
+        if len(some):
+            items = some["item"].to_numpy(dtype=np.int64)
+            order = np.argsort(some[f"end_{PPL}"].to_numpy(), kind="stable")
+            typical = order[(len(order) - 1) // 2]
+            by_name[name] = np.concatenate([items[[typical]], np.delete(items, typical)])
+    return by_name
 
 
 def token_trace(streams: Streams, places: pd.DataFrame, item: int) -> pd.DataFrame:
@@ -83,12 +83,15 @@ def trajectories(places: pd.DataFrame, is_correct: npt.ArrayLike) -> pd.DataFram
     [0.0, 0.0, 2.0, 2.0, -1.0]
     """
     right = np.asarray(is_correct, dtype=np.float64)
-    tables = [pd.DataFrame(columns=TRAJECTORY)]
-    if not places.empty:
-        values = _on_grid(places)
-        of_decision = {name: values[right == sign] for name, sign in DECISIONS.items()}
-        tables = [_quartiles(n, some) for n, some in of_decision.items() if len(some)] or tables
-    return pd.concat(tables, ignore_index=True)
+    tables = []
+    values = None if places.empty else _on_grid(places)
+    for decision, sign in DECISIONS.items():
+        if values is None or not len(own := values[right == sign]):
+            continue
+        quartiles = np.quantile(own, [0.25, 0.5, 0.75], axis=0)
+        columns = (decision, GRID, len(own), own.mean(axis=0), *quartiles)
+        tables.append(pd.DataFrame(dict(zip(TRAJECTORY, columns, strict=True))))
+    return pd.concat(tables or [pd.DataFrame(columns=TRAJECTORY)], ignore_index=True)
 
 
 def _on_grid(places: pd.DataFrame) -> Floats:
@@ -101,13 +104,3 @@ def _on_grid(places: pd.DataFrame) -> Floats:
     at = np.searchsorted(known, 2 * own + GRID + 1e-9, side="right") - 1
     is_there = (at >= 0) & (number[at] == own)
     return np.where(is_there, places[NATS].to_numpy()[at], 0.0)
-
-
-def _quartiles(decision: str, values: Floats) -> pd.DataFrame:
-    columns = (
-        GRID,
-        len(values),
-        values.mean(axis=0),
-        *np.quantile(values, [0.25, 0.5, 0.75], axis=0),
-    )
-    return pd.DataFrame(dict(zip(TRAJECTORY, (decision, *columns), strict=True)))

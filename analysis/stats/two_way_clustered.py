@@ -360,21 +360,18 @@ def parts_of_models(models: Floats) -> tuple[Part, ...]:
     patterns, which = np.unique(np.isfinite(models), axis=0, return_inverse=True)
     found = []
     for k, decided in enumerate(patterns):
-        alike = models[which.ravel() == k]
-        mean, n = _mean_of_items(alike[:, decided].mean(axis=0), len(alike)), int(decided.sum())
+        alike, n = models[which.ravel() == k], int(decided.sum())
+        values = alike[:, decided].mean(axis=0)
+        if n < FEWEST_CLUSTERS:
+            mean = clustered(float(values.mean()) if n else math.nan, math.nan, n)
+        else:
+            se = math.sqrt(_variance((values - values.mean()) / n))
+            # Where two models differ, their mean is 1/2 and no tie
+            ties = share_of_ties(values) if len(alike) == 1 else 0.0
+            mean = replace(clustered(float(values.mean()), se, n), ties=ties)
         n_rare = min(rarer(mean.estimate, n), n * (1 - mean.ties))
         found.append(Part(mean, n_rare, len(alike) / len(models)))
     return tuple(found)
-
-
-def _mean_of_items(values: Floats, n_models: int) -> TwoWay:
-    """values: (items,) means over so many models. Where two models differ, their mean is 1/2 and no tie."""
-    n = len(values)
-    if n < FEWEST_CLUSTERS:
-        return clustered(float(values.mean()) if n else math.nan, math.nan, n)
-    se = math.sqrt(_variance((values - values.mean()) / n))
-    ties = share_of_ties(values) if n_models == 1 else 0.0
-    return replace(clustered(float(values.mean()), se, n), ties=ties)
 
 
 def _item_deviations(models: Floats) -> Floats:
@@ -402,24 +399,19 @@ def covariance(errors: Floats, clusterings: list[Ints]) -> Floats:
     V(first), or V(trial) + (V(first) - V(trial))+ + (V(second) - V(trial))+, as the variance of `two_way` for k sums at once;
     ()+ sets eigenvalues below 0 to 0 (Cameron, Gelbach and Miller 2011), so that nothing is surer than independent trials.
     """
-    found = [_square(_summed(errors, group)) for group in clusterings]
+    found = []
+    for group in clusterings:
+        place = np.unique(group, return_inverse=True)[1]
+        # Sums over the trials of each level, (levels, k)
+        found.append(_square(np.column_stack([np.bincount(place, column) for column in errors.T])))
     if len(found) == 1:
         return found[0]
     at_random = _square(errors)
-    return at_random + sum(_positive(one - at_random) for one in found)
-
-
-def _positive(matrix: Floats) -> Floats:
-    values, vectors = np.linalg.eigh(matrix)
-    positive: Floats = (vectors * np.maximum(values, 0)) @ vectors.T
-    return positive
-
-
-def _summed(errors: Floats, group: Ints) -> Floats:
-    """(levels, k) sums of errors over the trials of each level."""
-    place = np.unique(group, return_inverse=True)[1]
-    columns = [np.bincount(place, column) for column in errors.T]
-    return np.column_stack(columns)
+    beyond = np.zeros_like(at_random)
+    for one in found:
+        values, vectors = np.linalg.eigh(one - at_random)
+        beyond += (vectors * np.maximum(values, 0)) @ vectors.T
+    return at_random + beyond
 
 
 def _square(sums: Floats) -> Floats:
