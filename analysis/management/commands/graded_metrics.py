@@ -1,4 +1,3 @@
-from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -67,7 +66,7 @@ class Command(ReportingCommand):
 
 
 def _read(
-    path: Path, options: Mapping[str, Any], *, with_words: bool
+    path: Path, options: dict[str, Any], *, with_words: bool
 ) -> "tuple[dict[str, Counts], dict[str, Words]]":
     """Both of each model, from one reading of the file."""
     from analysis.management.graded import BadLine, tally
