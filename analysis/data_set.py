@@ -12,6 +12,7 @@ from django.db.models import Exists, OuterRef
 from analysis.data import machines
 from analysis.data.filters import CHOICE, METHODS, PARTICIPANTS, SOURCES, ReportOptions
 from analysis.data.items import read_items
+from analysis.data.runs import counting_runs
 from analysis.services.compute import Asked
 from analysis.teams.options import TeamOptions
 from experiment.domain.export_columns import TRIAL_COLUMNS, Column
@@ -142,7 +143,9 @@ def _scores(study: Study, query: TrialQuery, held: Held) -> tuple[list[Sequence[
     """Scores from one run of each model and condition: that which results show."""
     options = ReportOptions()
     items = read_items(study, options)
-    scored = machines.read(study, items, options, query.kind == Participant.Kind.IMPORTED)
+    is_imported = query.kind == Participant.Kind.IMPORTED
+    runs = counting_runs(study, items["pk"].tolist(), options, is_imported)
+    scored = machines.read(study, runs, options)
     table = scored.scores.merge(
         items[["pk", "key", "version"]], left_on="item", right_on="pk", how="inner"
     ).sort_values(["model", "condition", "seed", "key", "version", "unit"])

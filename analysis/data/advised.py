@@ -4,16 +4,20 @@ import numpy as np
 import pandas as pd
 
 from analysis.data.items import read_columns
-from analysis.data.version import has_advice
 from analysis.stats.reliance.trials import BEFORE, NONE
 from experiment.domain.advice import middle
-from experiment.models import Advice, AdvisedTrial, Adviser, Study
+from experiment.models import Advice, AdvisedTrial, Adviser, Arm, Study
 from experiment.models.participants import ParticipantQuerySet
 from experiment.models.trials import believed
 
 COLUMNS = ["participant", "item", "arm", "arm_number", "procedure", "right_before", "right_after", "advice_right", "p_advice", "p_shown", "p_known", "confidence_before", "confidence_after", "rt_before_ms", "rt_ms", "expertise", "position", "original_side"]  # fmt: skip
 
 REASONS = ["reasons", "person_reasons"]
+
+
+def has_advice(study: Study) -> bool:
+    """True if participants of an arm see advice."""
+    return study.arms.exclude(advice=Arm.Advice.NONE).exists()
 
 
 def read_advised(study: Study, people: ParticipantQuerySet, trials: pd.DataFrame) -> pd.DataFrame:

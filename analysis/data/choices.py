@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.data.items import read_columns
-from analysis.data.version import Chosen
+from analysis.data.runs import Chosen
 from scoring.domain.choosing.outcomes import Reply, outcome
 from scoring.domain.generating import Finish
 from scoring.domain.perplexity import NEAR_TIE_NATS

@@ -210,7 +210,7 @@ class SourceData:
     full: pd.DataFrame
     isolated: pd.DataFrame
     swapped: pd.DataFrame
-    corpora: pd.DataFrame
+    corpora: pd.DataFrame = field(default_factory=pd.DataFrame)
     choices: pd.DataFrame = field(default_factory=pd.DataFrame)
     advised: pd.DataFrame = field(default_factory=pd.DataFrame)
     judged: pd.DataFrame = field(default_factory=pd.DataFrame)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from django.db.models import Count, Q, QuerySet
+from django.db.models import Q
 
 from analysis.data import choices
 from analysis.data.dataset import TrainingSummary
@@ -20,7 +20,7 @@ from analysis.data.filters import (
     shown,
 )
 from analysis.data.items import read_columns
-from analysis.data.version import Chosen, Coverage, choose_choice_runs, choose_scoring_runs
+from analysis.data.runs import CountingRuns, is_shown
 from experiment.models import Study
 from lib.points import points
 from scoring.domain.perplexity import near_tie
@@ -43,79 +43,45 @@ UNKNOWN = TrainingCorpus.Status.UNKNOWN.value
 
 @dataclass(frozen=True)
 class Scored:
-    """models as in SourceData; scores of all conditions and sources (with `condition` and `of_source`), corpora, choices."""
+    """models as in SourceData; scores of all conditions and sources (with `condition` and `of_source`), choices.
+
+    numbers: primary key of a language model that took the test by its perplexities -> its number.
+    """
 
     models: pd.DataFrame
     has_set: bool
     scores: pd.DataFrame
     choices: pd.DataFrame
-    corpora: pd.DataFrame
     prompts: Mapping[int, str]
-    trainings: Mapping[int, TrainingSummary]
+    numbers: Mapping[int, int]
 
 
 def read(
-    study: Study,
-    items: pd.DataFrame,
-    options: ReportOptions,
-    prefer_imported: bool,
-    others: Collection[str] = (),
+    study: Study, runs: CountingRuns, options: ReportOptions, others: Collection[str] = ()
 ) -> Scored:
-    """All that models did on these items of the study, in runs that count in it, and on corpora.
-
-    Of several finished runs of one model one counts (`choose_scoring_runs`), on the items that it covers. `others`: names
-    of models that may be chosen though they scored nothing.
-    """
-    runs = list(
-        ScoringRun.objects.seen_in([study])
-        .filter(status=ScoringRun.Status.FINISHED)
-        .select_related("language_model")
-        .defer("plan", "identity")
-        .order_by("-pk")
-    )
-    asked = choose_choice_runs(study, items["pk"].tolist())
-    coverage = _coverage(runs, items)
-    models = _models(study, runs, asked, _scored(runs, coverage), options, others)
+    """All that models did in these runs. `others`: names of models that may be chosen though they scored nothing."""
+    models = _models(study, runs, options, others)
     places = list(enumerate(zip(models["method"], models.pop("pk"), strict=True)))
     numbers, asked_numbers = (
         {pk: n for n, (of, pk) in places if of == method} for method in (PERPLEXITY, CHOICE)
     )
-    runs = [run for run in runs if run.language_model_id in numbers]
-    asked = [(run, source) for run, source in asked if run.language_model_id in asked_numbers]
-    chosen = choose_scoring_runs(study, runs, coverage, prefer_imported)
-    scores = _scores(chosen, numbers)
-    answers = choices.read_answers(asked, asked_numbers)
+    scores = _scores(runs.shown, numbers)
+    answers = choices.read_answers(runs.shown_asked, asked_numbers)
     if len(decided := choices.decisions(answers)):
         scores = pd.concat([scores, decided], ignore_index=True)
-    corpus_runs = (
-        ScoringRun.objects.exclude(corpus="")
-        .filter(status=ScoringRun.Status.FINISHED, language_model__in=numbers)
-        .order_by("-pk")
-    )
     return Scored(
         models,
         ModelSetMember.objects.filter(model_set__study=study).exists(),
         scores.sort_values(["model", "seed", "item", "unit"], ignore_index=True),
         answers,
-        _corpora(corpus_runs, numbers, prefer_imported),
-        {run.pk: run.prompt for run, _ in chosen} | {-run.pk: run.prompt for run, _ in asked},
-        read_trainings(numbers),
+        {run.pk: run.prompt for run, _ in runs.shown}
+        | {-run.pk: run.prompt for run, _ in runs.shown_asked},
+        numbers,
     )
 
 
-def _scored(runs: list[ScoringRun], coverage: Coverage) -> set[int]:
-    """Models with perplexities of whole texts."""
-    full = [run for run in runs if run.condition == ScoringRun.Condition.FULL]
-    return {run.language_model_id for run in full for s in SOURCES if (run.pk, s) in coverage}
-
-
 def _models(
-    study: Study,
-    runs: list[ScoringRun],
-    asked: Chosen,
-    scored: Collection[int],
-    options: ReportOptions,
-    others: Collection[str],
+    study: Study, runs: CountingRuns, options: ReportOptions, others: Collection[str]
 ) -> pd.DataFrame:
     """Members of the set in its order, then the other models by name; scored, then asked.
 
@@ -123,8 +89,12 @@ def _models(
     """
     model_set = ModelSet.objects.filter(study=study).first()
     places = dict(model_set.members.values_list("language_model", "position")) if model_set else {}
-    pks = {run.language_model_id for run in runs} | places.keys()
-    simulated = {run.language_model_id: run.is_simulated for run, _ in asked}
+    pks = {run.language_model_id for run in runs.finished} | places.keys()
+    simulated = {run.language_model_id: run.is_simulated for run, _ in runs.asked}
+    full = [run for run in runs.finished if run.condition == ScoringRun.Condition.FULL]
+    scored = {
+        run.language_model_id for run in full for s in SOURCES if (run.pk, s) in runs.coverage
+    }
     rows = known_in(LanguageModel.objects.filter(pk__in=pks | simulated.keys()), study)
     rows = rows.select_related("base_partner", "tuned_from")
     display_names = told_apart(rows)
@@ -132,11 +102,10 @@ def _models(
     for pk, name in display_names.items():
         about[pk]["display_name"] = name
     found = [about[m.pk] for m in rows if m.pk in pks]
-    found += [
-        _as_asked(about[m.pk], m.pk in places and _takes_place(m, scored, options), simulated[m.pk])
-        for m in rows
-        if m.pk in simulated
-    ]
+    for m in rows:
+        if m.pk in simulated:
+            takes_place = m.pk not in scored or options.method == CHOICE
+            found.append(_as_asked(about[m.pk], m.pk in places and takes_place, simulated[m.pk]))
     last = len(places) + 10**6
 
     def order(row: dict[str, Any]) -> tuple[int, str, bool]:
@@ -150,13 +119,10 @@ def _models(
         raise UnknownChoiceError(
             f"models: this study has no run of “{unknown[0]}”. Choose from {known}."
         )
-    table = pd.DataFrame(
-        [row for row in ordered if options.method in ("", row["method"])],
+    return pd.DataFrame(
+        [row for row in ordered if is_shown(row["name"], row["method"], options)],
         columns=list(_about(LanguageModel(), False)),
     )
-    if options.models:
-        table = table[table["name"].isin(options.models)].reset_index(drop=True)
-    return table
 
 
 def _about(
@@ -180,10 +146,6 @@ def _about(
     }
 
 
-def _takes_place(model: LanguageModel, scored: Collection[int], options: ReportOptions) -> bool:
-    return model.pk not in scored or options.method == CHOICE
-
-
 def _as_asked(about: dict[str, Any], in_set: bool, is_simulated: bool) -> dict[str, Any]:
     """Pairs of models, such as base and tuned, are compared by their perplexities alone."""
     return about | {
@@ -194,15 +156,6 @@ def _as_asked(about: dict[str, Any], in_set: bool, is_simulated: bool) -> dict[s
         "base_partner": "",
         "tuned_from": "",
     }
-
-
-def _coverage(runs: list[ScoringRun], items: pd.DataFrame) -> Coverage:
-    """(run, source) -> how many of these items it scored, whole or a sentence of them."""
-    rows = ItemScore.objects.filter(
-        run__in=[run.pk for run in runs], item__in=items["pk"].tolist()
-    ).order_by()
-    counted = rows.values_list("run", "item__source").annotate(n=Count("item", distinct=True))
-    return {(run, source): n for run, source, n in counted}
 
 
 def _scores(chosen: Sequence[tuple[ScoringRun, str]], numbers: Mapping[int, int]) -> pd.DataFrame:
@@ -238,9 +191,13 @@ def _scores(chosen: Sequence[tuple[ScoringRun, str]], numbers: Mapping[int, int]
     return scores
 
 
-def _corpora(
-    runs: QuerySet[ScoringRun], numbers: Mapping[int, int], prefer_imported: bool
-) -> pd.DataFrame:
+def read_corpora(numbers: Mapping[int, int], prefer_imported: bool) -> pd.DataFrame:
+    """What models scored of corpora, as in SourceData; of each model and corpus the newest run."""
+    runs = (
+        ScoringRun.objects.exclude(corpus="")
+        .filter(status=ScoringRun.Status.FINISHED, language_model__in=numbers)
+        .order_by("-pk")
+    )
     newest: dict[tuple[int, str], ScoringRun] = {}
     for run in sorted(
         runs, key=lambda r: (prefer_imported and r.backend == ScoringRun.Backend.IMPORTED, r.pk)

@@ -2,15 +2,13 @@
 
 import hashlib
 import json
-from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from django.db.models import Count, Max, Q, QuerySet, Sum, TextField
 from django.db.models.functions import Cast
 
-from analysis.data.filters import PARTICIPANTS, SOURCES, ReportOptions
-from experiment.models import Adviser, Arm, DataRevision, Item, ItemCount, Participant, Study
+from analysis.data.filters import PARTICIPANTS, ReportOptions
+from experiment.models import Adviser, DataRevision, Item, ItemCount, Participant, Study
 from experiment.services import counts
 from scoring.models import (
     AnsweringRun,
@@ -18,7 +16,6 @@ from scoring.models import (
     GradingPlan,
     GradingRun,
     LanguageModel,
-    ModelChoice,
     ModelSetMember,
     PersonGrade,
     ScoringRun,
@@ -38,68 +35,6 @@ def usual_kind(study: Study) -> str:
 def participants_kind(study: Study, options: ReportOptions) -> str:
     """The kind of participants a report is about: the one asked for, be there any or not."""
     return options.participants or usual_kind(study)
-
-
-Chosen = Sequence[tuple[ChoiceRun, str]]
-
-
-def choose_choice_runs(study: Study, items: Collection[int]) -> Chosen:
-    """(run, source it is taken for): of each model's finished runs the study's own, then what covers most items, then the newest.
-
-    Where one run is real, none that is simulated.
-    """
-    finished = ChoiceRun.objects.seen_in([study]).filter(status=ChoiceRun.Status.FINISHED)
-    runs = list(finished.select_related("language_model").defer("identity", "items").order_by("pk"))
-    if not all(run.is_simulated for run in runs):
-        runs = [run for run in runs if not run.is_simulated]
-    rows = ModelChoice.objects.filter(run__in=runs, item__in=items).order_by()
-    counted = rows.values_list("run", "item__source").annotate(n=Count("item", distinct=True))
-    coverage = {(run, source): n for run, source, n in counted}
-    best: dict[tuple[int, str], ChoiceRun] = {}
-    for source in SOURCES:
-        covering = [run for run in runs if (run.pk, source) in coverage]
-        own = {run.pk: run.study_id == study.pk for run in covering}
-        for run in sorted(covering, key=lambda r: (own[r.pk], coverage[r.pk, source], r.pk)):
-            best[run.language_model_id, source] = run
-    return [(run, source) for (_, source), run in best.items()]
-
-
-# (run, source) -> how many test cases it has decided
-Coverage = Mapping[tuple[int, str], int]
-
-
-def choose_scoring_runs(
-    study: Study, runs: Sequence[ScoringRun], coverage: Coverage, prefer_imported: bool
-) -> Sequence[tuple[ScoringRun, str]]:
-    """(run, source it is taken for): one of each model, condition, seed and source, among finished runs that count in the study.
-
-    The published one where the people are imported too (`prefer_imported`); then the study's own, so that nobody else's
-    replaces it; what covers most items; one with the prompt that most runs of its condition have; the newest.
-    """
-    prompts = Counter((run.condition, run.prompt) for run in runs)
-
-    def merit(run: ScoringRun, source: str) -> tuple[bool, bool, int, int, int]:
-        published = prefer_imported and run.backend == ScoringRun.Backend.IMPORTED
-        n_items = coverage[run.pk, source]
-        is_own = run.study_id == study.pk
-        return published, is_own, n_items, prompts[run.condition, run.prompt], run.pk
-
-    best: dict[tuple[Any, ...], ScoringRun] = {}
-    for source in SOURCES:
-        covering = [run for run in runs if (run.pk, source) in coverage]
-        for run in sorted(covering, key=lambda run: merit(run, source)):
-            best[run.language_model_id, run.condition, run.seed, source] = run
-    return [(run, source) for (*_, source), run in best.items()]
-
-
-def has_choices(study: Study) -> bool:
-    """True if a model took the test by choosing."""
-    return ChoiceRun.objects.seen_in([study]).filter(status=ChoiceRun.Status.FINISHED).exists()
-
-
-def has_advice(study: Study) -> bool:
-    """True if participants of an arm see advice."""
-    return study.arms.exclude(advice=Arm.Advice.NONE).exists()
 
 
 def data_version(study: Study) -> str:

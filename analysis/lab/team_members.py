@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from django.db.models import QuerySet
 
 from analysis.data.filters import ASKED, ReportOptions, shown
-from analysis.data.version import choose_choice_runs, choose_scoring_runs, participants_kind
+from analysis.data.runs import choose_choice_runs, choose_scoring_runs
+from analysis.data.version import participants_kind
 from analysis.lab.filter_form import shortened
 from analysis.teams.options import PUBLISHED
 from experiment.models import Item, Participant, Study

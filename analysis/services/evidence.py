@@ -5,11 +5,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import pandas as pd
 from django.db.models import Count, Q
 
 from analysis.data import machines
 from analysis.data.filters import ReportOptions
+from analysis.data.runs import counting_runs
 from analysis.stats.arrays import Floats
 from experiment.models import Item, Judgment, Study
 from scoring.domain.choosing.outcomes import JEFFREYS
@@ -40,9 +40,9 @@ def of_people(study: Study, kind: str, items: Sequence[Item]) -> Evidence:
 
 def of_models(study: Study, names: Sequence[str], items: Sequence[Item]) -> dict[str, Evidence]:
     """Evidence from those runs of the models that a report of the study takes."""
-    table = pd.DataFrame({"pk": np.array([item.pk for item in items], dtype=np.int64)})
     options = ReportOptions(models=tuple(names))
-    found = machines.read(study, table, options, prefer_imported=False, others=names)
+    counting = counting_runs(study, [item.pk for item in items], options, prefer_imported=False)
+    found = machines.read(study, counting, options, others=names)
     scores = found.scores[found.scores["condition"] == "full"]
     numbers = {name: n for n, name in enumerate(found.models["name"])}
     evidence = {}

@@ -51,9 +51,9 @@ def make_teams(
         NotEnough: there are no trials or scores that could be combined.
     """
     report_options = options.of_report()
-    data = read.read(study, report_options)[options.source]
     kind = participants_kind(study, report_options)
     made_at, version = timezone.localtime(), data_version(study)
+    data = read.read(study, report_options, only_pairs=True)[options.source]
     with threadpool_limits(1):
         tried, tables = try_teams(data, options, progress or (lambda _: None))
     document = TeamsDocument(

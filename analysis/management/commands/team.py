@@ -93,14 +93,13 @@ class Command(ReportingCommand):
                     )
             if folder and folder.exists() and not folder.is_dir():
                 raise CommandError(f"--output: {folder} is not a folder.")
-            kind = participants_kind(study, wanted.of_report())
             with Bar(None) as bar:
                 report = make_teams(study, wanted, bar.step)
             written = write(study, wanted, report, file, folder)
         except UnknownChoiceError as error:
             raise CommandError(str(error)) from error
         except NotEnough as error:
-            note = kind_note(study, kind)
+            note = kind_note(study, participants_kind(study, wanted.of_report()))
             raise CommandError(f"{error} {note}".rstrip()) from error
         except KeyboardInterrupt:
             raise StoppedError("Stopped; nothing was written.") from None

@@ -12,15 +12,11 @@ from threadpoolctl import threadpool_limits
 from analysis.codec import MissingResult
 from analysis.data import read
 from analysis.data.about import Participants, StudyName
+from analysis.data.advised import has_advice
 from analysis.data.dataset import SourceData
 from analysis.data.filters import OF_STUDY, ReportOptions
-from analysis.data.version import (
-    SCHEMA_VERSION,
-    data_version,
-    has_advice,
-    has_choices,
-    participants_kind,
-)
+from analysis.data.runs import has_choices
+from analysis.data.version import SCHEMA_VERSION, data_version, participants_kind
 from analysis.report.chapter import Built, Chapter, Part, SourceResults, Tables, of_source
 from analysis.report.contents import chapters_about
 from analysis.report.report import SCHEMA, Header, Published, Report

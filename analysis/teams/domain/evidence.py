@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-import pandas as pd
+import numpy.typing as npt
 
 from analysis.data.dataset import SourceData
 from analysis.stats import NotEnough
@@ -165,12 +165,17 @@ def gather(data: SourceData, models: Sequence[int], n_humans: int = 1) -> Gather
     else they are drawn by `data.seed`, one for each item.
     Raises NotEnough where no item is left.
     """
-    numbers = np.asarray(models, dtype=np.int64)
-    towards, difference = data.difficulty_nats[numbers].T, data.difficulty[numbers].T
-    scored: Bools = np.asarray(np.isfinite(towards).all(axis=1))
+    members = _members(data, models, n_humans)
+    sides = _sides(data, models)
     trials = data.trials
     if trials.empty and n_humans:
         data.need_trials()
+    numbers = np.asarray(models, dtype=np.int64)
+    towards, difference = data.difficulty_nats[numbers].T, data.difficulty[numbers].T
+    scored: Bools = np.asarray(np.isfinite(towards).all(axis=1))
+    rating = trials["confidence"].to_numpy(dtype=float)
+    empty = np.isnan(rating)
+    median = float(np.median(rating[~empty])) if (~empty).any() else UNRATED
     if trials.empty:
         judged: Bools = np.asarray(np.isfinite(towards).any(axis=1))
         item = np.flatnonzero(judged & scored)
@@ -179,13 +184,11 @@ def gather(data: SourceData, models: Sequence[int], n_humans: int = 1) -> Gather
     else:
         n_rows = len(trials)
         judged = np.asarray(data.item_counts > 0)
-        number = _joined(trials, scored, max(1, n_humans), data.seed)
+        number = np.flatnonzero(scored[trials["item"].to_numpy()])[:, None]
+        if n_humans > 1:
+            number = _joined(trials["item"].to_numpy(), number[:, 0], n_humans, data.seed)
         people = trials["participant"].to_numpy()[number]
         item = trials["item"].to_numpy()[number[:, 0]]
-    missing = {
-        str(data.models["name"].iloc[m]): int((judged & ~np.isfinite(towards[:, k])).sum())
-        for k, m in enumerate(models)
-    }
     if not len(item):
         raise NotEnough(
             "There is no test case that all members of the team judged.",
@@ -193,39 +196,36 @@ def gather(data: SourceData, models: Sequence[int], n_humans: int = 1) -> Gather
             if n_humans > 1
             else "Score the judged test cases with all chosen models, or choose others.",
         )
-    confidence, median, n_empty = _confidence(trials)
+    sides = sides[item]
+    if number.shape[1]:
+        own = trials["original_side"].to_numpy(dtype=object)[number[:, 0]]
+        sides = np.where((own == "A") | (own == "B"), own, sides)
+    truth = np.where(sides == "B", 1.0, -1.0)
+    sign = np.where(trials["is_correct"].to_numpy(dtype=bool), 1.0, -1.0)
+    confidence = sign * np.where(empty, median, rating)
     columns = [confidence[number[:, h]] for h in range(n_humans)]
-    truth = _truth(data, item, number, models)
     signed, as_published = (
         np.column_stack([*columns, of_models[item]]) * truth[:, None]
         for of_models in (towards, difference)
     )
+    missing = {
+        m.name: int((judged & ~np.isfinite(column)).sum())
+        for m, column in zip(members[n_humans:], towards.T, strict=True)
+    }
     return Gathered(
-        Evidence(
-            members=_members(data, models, n_humans),
-            item=item,
-            truth=truth,
-            signed=signed,
-            as_published=as_published,
-            participant=people,
-            trial=number,
-        ),
+        Evidence(members, item, truth, signed, as_published, people, number),
         missing,
         n_rows,
-        n_empty,
+        int(empty.sum()),
         median,
     )
 
 
-def _joined(trials: pd.DataFrame, scored: Bools, n_humans: int, seed: int) -> Ints:
-    """(rows, humans) numbers of trials: a shuffled circle of each item's trials, each with those that follow it."""
-    item = trials["item"].to_numpy()
-    usable = np.flatnonzero(scored[item])
-    if n_humans == 1:
-        return usable[:, None]
+def _joined(item: Ints, usable: Ints, n_humans: int, seed: int) -> Ints:
+    """(rows, humans) numbers of the usable trials: a shuffled circle of each item's trials, each with those that follow it."""
     shuffled = np.random.default_rng(seed).permutation(usable)
     order = shuffled[np.argsort(item[shuffled], kind="stable")]
-    counts = np.bincount(item[order], minlength=len(scored))
+    counts = np.bincount(item[order])
     start, size = (np.cumsum(counts) - counts)[item[order]], counts[item[order]]
     place = np.arange(len(order)) - start
     circle = np.column_stack([order[start + (place + h) % size] for h in range(n_humans)])
@@ -233,29 +233,15 @@ def _joined(trials: pd.DataFrame, scored: Bools, n_humans: int, seed: int) -> In
     return joined[np.argsort(joined[:, 0])]
 
 
-def _confidence(trials: pd.DataFrame) -> tuple[Floats, float, int]:
-    """(trials,) confidence in the original, the median rating, and how many have none."""
-    rating = trials["confidence"].to_numpy(dtype=float)
-    empty = np.isnan(rating)
-    median = float(np.median(rating[~empty])) if (~empty).any() else UNRATED
-    sign = np.where(trials["is_correct"].to_numpy(dtype=bool), 1.0, -1.0)
-    return sign * np.where(empty, median, rating), median, int(empty.sum())
-
-
-def _truth(data: SourceData, item: Ints, number: Ints, models: Sequence[int]) -> Floats:
-    """(rows,) +1 where the original is side B, else -1."""
-    drawn = np.random.default_rng(data.seed).integers(0, 2, data.n_items)
+def _sides(data: SourceData, models: Sequence[int]) -> npt.NDArray[np.object_]:
+    """(items,) sides of the originals for those trials that do not say theirs: of the scores, else drawn."""
+    drawn = np.random.default_rng(data.seed).integers(0, 2, len(data.items))
     side = np.where(drawn == 1, "B", "A").astype(object)
-    full = data.full
-    known = full[full["original_side"].isin(("A", "B"))]
+    known = data.full[data.full["original_side"].isin(("A", "B"))]
     # Later rows overwrite earlier ones: the chosen models' own sides last
     for rows in (known, known[known["model"].isin(models)]):
         side[rows["item"].to_numpy()] = rows["original_side"].to_numpy(dtype=object)
-    sides = side[item]
-    if number.shape[1]:
-        own = data.trials["original_side"].to_numpy(dtype=object)[number[:, 0]]
-        sides = np.where((own == "A") | (own == "B"), own, sides)
-    return np.where(sides == "B", 1.0, -1.0)
+    return side
 
 
 def _members(data: SourceData, models: Sequence[int], n_humans: int) -> tuple[Member, ...]:
