@@ -66,15 +66,14 @@ def near_chance(evidence: Evidence) -> bool:
     A member always on one side of chance, also below it, can be told.
     """
     draws, alpha = Draws.of(evidence, resamples=0), LEVEL / (evidence.n_among or len(evidence.members))  # fmt: skip
-    return all(_includes_chance(right, draws, alpha) for right in evidence.points.T)
-
-
-def _includes_chance(right: Floats, draws: Draws, alpha: float) -> bool:
-    found = two_way_of(right, draws)
-    if found is None:
-        return True
-    low, high = share_interval(found.estimate, found.se, draws.n_clusters, alpha, ties=found.ties)
-    return low <= 0.5 <= high
+    for right in evidence.points.T:
+        found = two_way_of(right, draws)
+        if found is None:
+            continue
+        ends = share_interval(found.estimate, found.se, draws.n_clusters, alpha, ties=found.ties)
+        if not ends[0] <= 0.5 <= ends[1]:
+            return False
+    return True
 
 
 @dataclass(frozen=True)
@@ -94,7 +93,11 @@ class SymmetricHalves:
         """
         rng = np.random.default_rng(self.seed)
         halves = _Halves.of(evidence, folds, rng)
-        turns = rng.choice([-1.0, 1.0], (_n_flips(halves), halves.n_items))
+        n, fits = len(halves.times), len(halves.trains)
+        n_flips = (
+            int(np.clip(WORK // (n * fits), FEWEST_FLIPS, MOST_FLIPS)) if n <= MOST_ROWS else 0
+        )
+        turns = rng.choice([-1.0, 1.0], (n_flips, halves.n_items))
         every = np.concatenate([np.ones((1, halves.n_items)), turns])
         log_odds = halves.log_odds(every[:1])[0]
         null = halves.accuracies(every)
@@ -205,11 +208,6 @@ def _alike(evidence: Evidence, folds: Folds) -> tuple[Ints, Floats, Ints]:
 def _half(n: int, rng: np.random.Generator) -> Ints:
     """(n,) 0 or 1, as many of each as can be."""
     return rng.permutation(n) % 2
-
-
-def _n_flips(halves: _Halves) -> int:
-    n, fits = len(halves.times), len(halves.trains)
-    return 0 if n > MOST_ROWS else int(np.clip(WORK // (n * fits), FEWEST_FLIPS, MOST_FLIPS))
 
 
 def _p(gain: Floats) -> float:

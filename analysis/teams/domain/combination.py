@@ -84,39 +84,30 @@ class AsPublished:
         penalty = np.full(design.shape[1], PENALTY)
         penalty[0] = 0.0
         is_b = (evidence.truth > 0).astype(float)
-        betas, log_odds = _all_folds(evidence, design, is_b, penalty, folds)
+        distinct = rows = np.arange(len(evidence))
+        times = np.ones(len(evidence))
+        if not evidence.n_humans and folds.people_block is None:
+            # A team of models says the same on every trial of an item: these are fitted as one
+            _, distinct, rows, counts = np.unique(
+                2 * evidence.item + (is_b > 0),
+                return_index=True,
+                return_inverse=True,
+                return_counts=True,
+            )
+            times = counts.astype(float)
+        small, held = design[distinct], folds.rows(distinct)
+        betas = np.empty((folds.n, design.shape[1]))
+        for which, weights in held.weights():
+            # From 0, not from a fit on all rows: that would know the held-out ones
+            betas[which] = fit_ridge(small, is_b[distinct], weights * times, penalty)
+        log_odds: Floats = np.einsum("nk,nk->n", small, betas[held.fold])
         means = betas.mean(axis=0)
         return decided(
-            special.expit(log_odds * evidence.truth),
+            special.expit(log_odds[rows] * evidence.truth),
             AsPublishedAbout(
                 PUBLISHED.format(folds=folds.words), float(means[0]), tuple(means[1:].tolist())
             ),
         )
-
-
-def _all_folds(
-    evidence: Evidence, design: Floats, is_b: Floats, penalty: Floats, folds: Folds
-) -> tuple[Floats, Floats]:
-    """(folds, k) coefficients, and the held-out log-odds (n,) of side B. Rows that are alike are fitted as one."""
-    distinct = rows = np.arange(len(evidence))
-    times = np.ones(len(evidence))
-    if not evidence.n_humans and folds.people_block is None:
-        # A team of models says the same on every trial of an item
-        _, distinct, rows, counts = np.unique(
-            2 * evidence.item + (is_b > 0),
-            return_index=True,
-            return_inverse=True,
-            return_counts=True,
-        )
-        times = counts.astype(float)
-    small, target = design[distinct], is_b[distinct]
-    betas = np.empty((folds.n, design.shape[1]))
-    held = folds.rows(distinct)
-    for which, weights in held.weights():
-        # From 0, not from a fit on all rows: that would know the held-out ones
-        betas[which] = fit_ridge(small, target, weights * times, penalty)
-    log_odds: Floats = np.einsum("nk,nk->n", small, betas[held.fold])
-    return betas, log_odds[rows]
 
 
 def fit_ridge(
@@ -134,7 +125,13 @@ def fit_ridge(
     """
     n_fits, k = len(weights), design.shape[1]
     penalty = np.broadcast_to(penalty, (n_fits, k))
-    _need_both(target, weights, penalty)
+    free = (penalty == 0).any(axis=1)
+    ones = (weights[free] * target).sum(axis=1)
+    if len(ones) and ((ones <= 0) | (ones >= weights[free].sum(axis=1))).any():
+        raise NotEnough(
+            "In some training folds, all originals are on the same side.",
+            "More test cases with originals on both sides are needed.",
+        )
     begin = np.broadcast_to(0.0 if start is None else start, (n_fits, k))
     problem = _Ridge(design, target, weights, penalty)
     return minimise(problem, begin, max_steps=MAX_STEPS, must_converge=False).at
@@ -162,16 +159,6 @@ class _Ridge:
         hessian[:, np.arange(k), np.arange(k)] += penalty
         step, decrement = newton_step(gradient, hessian)
         return step, decrement <= TOLERANCE * (1e-3 + loss)
-
-
-def _need_both(target: Floats, weights: Floats, penalty: Floats) -> None:
-    free = (penalty == 0).any(axis=1)
-    ones = (weights[free] * target).sum(axis=1)
-    if len(ones) and ((ones <= 0) | (ones >= weights[free].sum(axis=1))).any():
-        raise NotEnough(
-            "In some training folds, all originals are on the same side.",
-            "More test cases with originals on both sides are needed.",
-        )
 
 
 # A choice counts at least this much, in log-odds, whatever the training says against it
@@ -214,10 +201,11 @@ def calibrated_log_odds(evidence: Evidence, folds: Folds) -> Floats:
     towards, n_humans = evidence.towards_truth, evidence.n_humans
     result = np.empty_like(towards)
     if n_humans:
-        people = towards[:, :n_humans]
-        result[:, :n_humans] = _people(
-            people, _fit(_rated(people[:, 0], people[:, 0]), folds), folds
-        )
+        first = towards[:, 0]
+        betas = _fit(_rated(first, first), folds)[folds.fold]
+        for k, own in enumerate(towards[:, :n_humans].T):
+            log_odds = np.einsum("nk,nk->n", _rated(own, first), betas)
+            result[:, k] = _for_own_side(own, log_odds, rms(first))
     for k in range(n_humans, towards.shape[1]):
         result[:, k] = linear_log_odds(towards[:, k], folds)
     return result
@@ -232,15 +220,6 @@ def linear_log_odds(towards: Floats, folds: Folds) -> Floats:
     """
     betas = _fit((towards / rms(towards))[:, None], folds)
     return _for_own_side(towards, towards / rms(towards) * betas[folds.fold, 0], rms(towards))
-
-
-def _people(people: Floats, betas: Floats, folds: Folds) -> Floats:
-    first = people[:, 0]
-    columns = [
-        _for_own_side(own, np.einsum("nk,nk->n", _rated(own, first), betas[folds.fold]), rms(first))
-        for own in people.T
-    ]
-    return np.column_stack(columns)
 
 
 def _rated(own: Floats, scale: Floats) -> Floats:

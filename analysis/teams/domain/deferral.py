@@ -83,7 +83,12 @@ def who_decides(item: Ints, judges: Judges) -> list[tuple[float, Asked]]:
     The least certain items first, equally certain ones in the order of items (n,), all trials of an item together, so that
     the share asked is the nearest to the one wished for.
     """
-    order, ends, sure = _order(item, certainty(judges.p_model))
+    certain = certainty(judges.p_model)
+    order = np.lexsort((item, certain))
+    # One may stop before all and after each item
+    new = (np.diff(certain[order]) > 0) | (np.diff(item[order]) != 0)
+    ends = np.concatenate([[0], np.flatnonzero(new) + 1, [len(order)]])
+    sure = certain[order[ends[:-1]]]
     rank = np.empty(len(order), dtype=np.int64)
     rank[order] = np.arange(len(order))
     found = []
@@ -110,14 +115,6 @@ def choose_threshold(folds: Folds, judges: Judges, *, seed: int = 42) -> list[As
         where = sure < thresholds[folds.fold]
         chosen.append(judges.asked(policy, float(np.median(thresholds)), where))
     return chosen
-
-
-def _order(item: Ints, sure: Floats) -> tuple[Ints, Ints, Floats]:
-    """Rows from the least certain; where one may stop (0 and after each item); the certainties around those stops."""
-    order = np.lexsort((item, sure))
-    new = (np.diff(sure[order]) > 0) | (np.diff(item[order]) != 0)
-    ends = np.concatenate([[0], np.flatnonzero(new) + 1, [len(order)]])
-    return order, ends, sure[order[ends[:-1]]]
 
 
 def _between(sure: Floats, stop: int) -> float:
@@ -175,22 +172,34 @@ def policies(runs: Runs, method: Method, of: Sequence[Names] | None = None) -> P
     chosen: list[ChosenPolicy] = []
     if evidence.n_humans:
         sure = calibrated(evidence, folds)
-        for names in _deciders(runs) if of is None else of:
+        if of is None:
+            people = {m.name for m in evidence.members if m.is_human}
+            models = list(dict.fromkeys(names for names, _ in runs.held if not people & set(names)))
+            largest = max(models, key=len, default=())
+            of = [
+                *(names for names in models if len(names) == 1),
+                *([largest] if len(largest) > 1 else ()),
+            ]
+        for names in of:
             judges = _judges(runs, names, sure, method)
             if judges is None:
                 continue
             team = evidence.of(names).team
-            points += _points(team, evidence.item, judges, draws)
+            found = who_decides(evidence.item, judges)
+            all_asked = np.column_stack([asked.points for _, asked in found])
+            intervals = share_intervals(all_asked, draws)
+            points += [
+                PolicyPoint(
+                    **_numbers(team, asked),
+                    share=share,
+                    random_accuracy=judges.random_accuracy(asked),
+                    accuracy_ci95=ci95,
+                )
+                for (share, asked), ci95 in zip(found, intervals, strict=True)
+            ]
             chosen += _chosen(team, judges, folds, draws, seed)
     words = f"{ORDER} {POLICIES} {CHOSEN.format(folds=coarser(folds, seed).words)}"
     return Policies(tuple(points), tuple(chosen), words)
-
-
-def _deciders(runs: Runs) -> list[Names]:
-    people = {m.name for m in runs.evidence.members if m.is_human}
-    models = list(dict.fromkeys(names for names, _ in runs.held if not people & set(names)))
-    single = [names for names in models if len(names) == 1]
-    return single + [names for names in [max(models, key=len, default=())] if len(names) > 1]
 
 
 def _judges(runs: Runs, names: Names, sure: Floats, method: Method) -> Judges | None:
@@ -205,20 +214,6 @@ def _judges(runs: Runs, names: Names, sure: Floats, method: Method) -> Judges | 
     if team is not None:
         others[Policy.TEAM] = team.points
     return Judges(p_model, held.points, others)
-
-
-def _points(team: Team, item: Ints, judges: Judges, draws: Draws) -> list[PolicyPoint]:
-    found = who_decides(item, judges)
-    intervals = share_intervals(np.column_stack([asked.points for _, asked in found]), draws)
-    return [
-        PolicyPoint(
-            **_numbers(team, asked),
-            share=share,
-            random_accuracy=judges.random_accuracy(asked),
-            accuracy_ci95=ci95,
-        )
-        for (share, asked), ci95 in zip(found, intervals, strict=True)
-    ]
 
 
 def _numbers(team: Team, asked: Asked) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from analysis.stats import NotEnough
-from analysis.stats.arrays import Bools, Floats, Interval, Ints
+from analysis.stats.arrays import Bools, Floats, Ints
 from analysis.stats.calibration import bin_columns, equal_width_bins, error_interval, error_noise
 from analysis.stats.crossed_bootstrap import interval_with
 from analysis.stats.two_way_clustered import FEWEST_CLUSTERS, SCORE
@@ -126,10 +126,15 @@ def complementarity(names: Names, points: Floats, team: Floats) -> Complementari
         OnlyOne(own.n, own.n_team_right, own.n_team_ties, name)
         for own, name in zip(alone, names, strict=False)
     )
+    agreed = some & (2 * np.maximum(n_right, n_wrong) > len(names))
+    follows = agreed & (team == np.where(2 * n_right > len(names), RIGHT, WRONG))
+    tried = _tried(some, team)
     is_pair = len(names) == 2
     return Complementarity(
         all_right=_tried(all_right, team),
-        some_right=_some_right(some, n_right, n_wrong, len(names), team),
+        some_right=SomeRight(
+            tried.n, tried.n_team_right, tried.n_team_ties, int(agreed.sum()), int(follows.sum())
+        ),
         none_right=_tried(none_right, team),
         all_wrong=_tried(n_wrong == len(names), team),
         only_first=first if is_pair else None,
@@ -141,15 +146,6 @@ def complementarity(names: Names, points: Floats, team: Floats) -> Complementari
 def _tried(where: Bools, team: Floats) -> Tried:
     right, tied = (int((where & (team == kind)).sum()) for kind in (RIGHT, TIE))
     return Tried(int(where.sum()), right, tied)
-
-
-def _some_right(some: Bools, n_right: Ints, n_wrong: Ints, m: int, team: Floats) -> SomeRight:
-    agreed = some & (2 * np.maximum(n_right, n_wrong) > m)
-    follows = agreed & (team == np.where(2 * n_right > m, RIGHT, WRONG))
-    tried = _tried(some, team)
-    return SomeRight(
-        tried.n, tried.n_team_right, tried.n_team_ties, int(agreed.sum()), int(follows.sum())
-    )
 
 
 def _patterns(names: Names, is_right: Bools, team: Floats) -> tuple[Pattern, ...]:
@@ -295,15 +291,9 @@ def _result(evidence: Evidence, method: Method, held: HeldOut, rows: Rows) -> Te
         selector_accuracy=selector,
         selector_accuracy_ci95=None,
         complementarity=complementarity(names, points, held.points) if is_team else None,
-        near_chance=_near_chance(evidence, held),
+        near_chance=held.near_chance or (NearChance() if learns_noise(evidence) else None),
         about=held.about,
     )
-
-
-def _near_chance(evidence: Evidence, held: HeldOut) -> NearChance | None:
-    if held.near_chance:
-        return held.near_chance
-    return NearChance() if learns_noise(evidence) else None
 
 
 def _with_intervals(result: TeamResult, again: Floats, rows: Rows, draws: Draws) -> TeamResult:
@@ -320,12 +310,17 @@ def _with_intervals(result: TeamResult, again: Floats, rows: Rows, draws: Draws)
             gain_p=result.near_chance.gain_p,
             selector_accuracy_ci95=selector.share_ci95,
         )
+    off = bin_columns(rows.place, rows.points - rows.stated, N_BINS)
+    people = [draws.people[:, 0]] if draws.people.shape[1] else []
+    noise = error_noise(off, [draws.item, *people], np.random.default_rng(draws.seed))
     found = replace(
         result,
         accuracy_ci95=accuracy.share_ci95,
         log_loss_nats_ci95=interval_with(again[:, 1], log_loss, (0.0, np.inf)),
         brier_ci95=interval_with(again[:, 2], brier, (0.0, 1.0)),
-        calibration_error_ci95=_error_interval(rows, draws, result.calibration_error),
+        calibration_error_ci95=None
+        if noise is None
+        else error_interval(off.mean(axis=0), noise, result.calibration_error),
         selector_accuracy_ci95=selector.share_ci95,
     )
     if result.gain is None:
@@ -336,10 +331,3 @@ def _with_intervals(result: TeamResult, again: Floats, rows: Rows, draws: Draws)
         gain_p=gain.p,
         gain_se=gain.se,
     )
-
-
-def _error_interval(rows: Rows, draws: Draws, value: float) -> Interval | None:
-    bins = bin_columns(rows.place, rows.points - rows.stated, N_BINS)
-    people = [draws.people[:, 0]] if draws.people.shape[1] else []
-    noise = error_noise(bins, [draws.item, *people], np.random.default_rng(draws.seed))
-    return None if noise is None else error_interval(bins.mean(axis=0), noise, value)

@@ -243,14 +243,15 @@ def differences(a: Floats, b: Floats, draws: Draws) -> list[Gain]:
     >>> differences(a, b, Draws.of_items(4, resamples=10))[0].value
     0.5
     """
-    return [_gain(of_rows, draws) for of_rows in (a - b).T]
-
-
-def _gain(more: Floats, draws: Draws) -> Gain:
-    clustered = changes_of(more, draws)
-    if clustered is None:
-        return Gain(float(more.mean()), None, None, len(more), None)
-    return Gain(float(more.mean()), clustered.within(), clustered.p, len(more), clustered.se)
+    found = []
+    for more in (a - b).T:
+        value, n, clustered = float(more.mean()), len(more), changes_of(more, draws)
+        found.append(
+            Gain(value, clustered.within(), clustered.p, n, clustered.se)
+            if clustered
+            else Gain(value, None, None, n, None)
+        )
+    return found
 
 
 def changes_of(more: Floats, draws: Draws) -> TwoWay | None:

@@ -157,23 +157,16 @@ class _Fits:
         return misfit + 0.5 * (penalties[:, 0] * squares[0] + penalties[:, 1] * squares[1]), wrong
 
     def step(self, at: Floats, state: Floats, loss: Floats, fits: Ints) -> tuple[Floats, Bools]:
-        beta, own, decrement = self._newton(
-            at[:, : self.k], at[:, self.k :], state, self.penalties[fits]
-        )
-        return np.hstack([beta, own]), decrement <= self.tolerance * (1e-3 + loss)
-
-    def _newton(
-        self, beta: Floats, own: Floats, wrong: Floats, penalties: Floats
-    ) -> tuple[Floats, Floats, Floats]:
-        """The steps of both kinds of weights, and the decrement."""
+        beta, own, penalties = at[:, : self.k], at[:, self.k :], self.penalties[fits]
         x, judges = self.rows.features, self.rows.who.shape[1]
-        pull = self.rows.times * wrong
-        bend = pull * (1 - wrong)
+        pull = self.rows.times * state
+        bend = pull * (1 - state)
         to_beta = penalties[:, :1] * beta - pull @ x
         corner = self.products.corner(bend) + penalties[:, :1, None] * np.eye(self.k)
         if not judges:
             step = _solved(corner, to_beta[..., None])
-            return step, np.zeros_like(own), (to_beta * step).sum(axis=1)
+            is_last = (to_beta * step).sum(axis=1) <= self.tolerance * (1e-3 + loss)
+            return np.hstack([step, np.zeros_like(own)]), is_last
         pulled, diagonal, edge = self.products.by_person(pull, bend)
         to_own, diagonal = penalties[:, 1:] * own - pulled, judges * diagonal + penalties[:, 1:]
         shared = edge / diagonal[:, None, :]
@@ -181,7 +174,8 @@ class _Fits:
         right = to_beta[..., None] - shared @ to_own[..., None]
         step = _solved(corner, right)
         to_people = (to_own - (step[:, None, :] @ edge)[:, 0]) / diagonal
-        return step, to_people, (to_beta * step).sum(axis=1) + (to_own * to_people).sum(axis=1)
+        decrement = (to_beta * step).sum(axis=1) + (to_own * to_people).sum(axis=1)
+        return np.hstack([step, to_people]), decrement <= self.tolerance * (1e-3 + loss)
 
 
 def _solved(matrix: Floats, right: Floats) -> Floats:
@@ -227,11 +221,6 @@ def n_partitions(n_rows: int, *, has_people: bool) -> int:
     return max(1, min(WITH_PEOPLE if has_people else OF_MODELS, ROW_FITS // n_rows))
 
 
-def _seed(seed: int, again: int) -> Seed:
-    """The first time the seed itself; seeds that follow one another would share divisions."""
-    return (seed, again) if again else seed
-
-
 @dataclass(frozen=True)
 class Logistic:
     """See the module; `seed` draws the blocks of items."""
@@ -253,7 +242,8 @@ class Logistic:
         used_rows, times, back = _alike(evidence, used)
         small = evidence.rows(used_rows)
         n = n_partitions(len(small), has_people=bool(evidence.n_humans))
-        seeds = [_seed(self.seed, again) for again in range(n)]
+        # The first is the seed itself; seeds that follow one another would share divisions
+        seeds: list[Seed] = [self.seed, *((self.seed, again) for again in range(1, n))]
         fits = [self._once(small, folds.rows(used_rows), times, seed) for seed in seeds]
         each = np.array([one.log_odds for one in fits])
         p = special.expit(each.mean(axis=0))[back]

@@ -24,7 +24,6 @@ from analysis.teams.domain.folds import Draws, Folds, by_item, differences
 from analysis.teams.domain.logistic import Logistic
 from analysis.teams.results import (
     AddingHuman,
-    Gain,
     MemberResult,
     Method,
     NotPossible,
@@ -138,15 +137,12 @@ class Runs:
                 before.append(alone.points)
         if not pairs:
             return []
-        gains = [
-            Gain(gain.value, None, None, gain.n, None) if self._noise(pair) else gain
-            for pair, gain in zip(
-                pairs,
-                differences(np.column_stack(after), np.column_stack(before), self.draws),
-                strict=True,
-            )
-        ]
-        rows = [
+        gains = differences(np.column_stack(after), np.column_stack(before), self.draws)
+        for n, (larger, smaller, _method) in enumerate(pairs):
+            # One that errs on all its rows together: resampling them says nothing
+            if any(learns_noise(self.evidence.of(one.names)) for one in (larger, smaller)):
+                gains[n] = replace(gains[n], ci95=None, p=None, se=None)
+        return [
             AddingHuman(
                 team=rest,
                 with_human=team.label,
@@ -158,11 +154,6 @@ class Runs:
             )
             for (team, rest, method), gain in zip(pairs, gains, strict=True)
         ]
-        return rows
-
-    def _noise(self, pair: tuple[Team, Team, Method]) -> bool:
-        """True if one of the two errs on all its rows together, so that resampling them says nothing."""
-        return any(learns_noise(self.evidence.of(team.names)) for team in pair[:2])
 
     @property
     def folds_of(self) -> dict[Method, Folds]:

@@ -56,21 +56,20 @@ def _table(
     rows: Sequence[TeamResult | PolicyPoint | ChosenPolicy], names: Sequence[str]
 ) -> pd.DataFrame:
     """The fields of these names; `name=path` stands under another."""
-    columns = [part for name in names for part in _parts(name.partition("=")[0])]
-    return pd.DataFrame([_cells(row, names) for row in rows], columns=columns)
-
-
-def _parts(name: str) -> list[str]:
-    stem = name.removesuffix(END)
-    return [f"{stem}_low", f"{stem}_high"] if name.endswith(END) else [name]
-
-
-def _cells(row: Any, names: Sequence[str]) -> list[Any]:
-    cells: list[Any] = []
+    found: dict[str, list[Any]] = {}
     for name in names:
-        value = to_json(attrgetter(name.rpartition("=")[2])(row))
-        cells += (value or (None, None)) if name.endswith(END) else (value,)
-    return cells
+        column, _, path = name.rpartition("=")
+        column, values = column or name, [to_json(attrgetter(path)(row)) for row in rows]
+        if name.endswith(END):
+            stem = column.removesuffix(END)
+            pairs = [value or (None, None) for value in values]
+            found |= {
+                f"{stem}_{end}": [pair[k] for pair in pairs]
+                for k, end in enumerate(("low", "high"))
+            }
+        else:
+            found[column] = values
+    return pd.DataFrame(found)
 
 
 def _predictions(runs: Runs, items: pd.DataFrame, only: Sequence[Names] | None) -> pd.DataFrame:

@@ -165,7 +165,9 @@ def wanted_teams(names: Names, n_humans: int, options: TeamOptions) -> tuple[lis
         return list(dict.fromkeys([*alone, *fewer, whole])), ""
     most = min(options.up_to or len(names), len(names))
     sizes = range(1, most + 1)
-    counts = np.cumsum([_n_teams(n_humans, len(models), size) for size in sizes])
+    counts = np.cumsum(
+        [sum(comb(len(models), size - h) for h in range(min(n_humans, size) + 1)) for size in sizes]
+    )
     shortened = ""
     if counts[-1] > MOST_TEAMS:
         fitting = max(1, int((counts <= MOST_TEAMS).sum()))
@@ -183,11 +185,8 @@ def wanted_teams(names: Names, n_humans: int, options: TeamOptions) -> tuple[lis
     return list(dict.fromkeys([*teams, *last])), shortened
 
 
-def _n_teams(n_humans: int, n_models: int, size: int) -> int:
-    return sum(comb(n_models, size - h) for h in range(min(n_humans, size) + 1))
-
-
-MOST_PREDICTIONS = 5_000_000  # rows of the table of predictions
+# Rows of the table of predictions; where they would be more, it has those of the largest team and its members alone
+MOST_PREDICTIONS = 5_000_000
 
 
 def try_teams(
@@ -242,7 +241,11 @@ def try_teams(
         taken_twice=tuple(n for n in names if f"{n}{ASKED}" in names),
         multiplicity=MULTIPLICITY.format(family=together),
     )
-    return tried, tables(runs, data.items, results, found, predicted=_predicted(runs))
+    predicted = None
+    if len(runs.evidence) * len(runs.held) > MOST_PREDICTIONS:
+        longest = max((members for members, _ in runs.held), key=len)
+        predicted = [longest, *(members for members, _ in runs.held if len(members) == 1)]
+    return tried, tables(runs, data.items, results, found, predicted=predicted)
 
 
 def in_common(
@@ -266,11 +269,3 @@ def in_common(
         "measures": MEASURES,
         "method": resampling_words(draws),
     }
-
-
-def _predicted(runs: Runs) -> list[Names] | None:
-    """Teams whose predictions the table has: all; where that would be too long, the largest one and its members."""
-    if len(runs.evidence) * len(runs.held) <= MOST_PREDICTIONS:
-        return None
-    longest = max((names for names, _ in runs.held), key=len)
-    return [longest, *[names for names, _ in runs.held if len(names) == 1]]

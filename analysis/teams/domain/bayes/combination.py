@@ -83,7 +83,11 @@ class Bayesian:
         cells, cell = _cells(evidence, items, bounds, folds)
         log_odds, again = np.zeros(len(cells.items)), np.unique(cells.fold)
         if reweighted:
-            log_odds, again = _reweighted(whole, items, cells)
+            # Draws weighted with 1 / likelihood of the item; folds for which these are too few have a fit of their own
+            without = whole.log_weights[:, None] - whole.item_log_likelihood
+            poor = ess(without) < LEAST_ESS * whole.diagnostics.ess
+            log_odds = _log_odds(whole, cells.items, without[:, cells.place])
+            again = np.unique(cells.fold[poor[cells.place]])
         for f in again:
             held = np.flatnonzero(cells.fold == f)
             trained = count(evidence.rows(folds.train(int(f))), bounds)
@@ -99,7 +103,12 @@ class Bayesian:
         )
 
     def _reweights(self, evidence: Evidence, folds: Folds) -> bool:
-        return not self.refit and _are_items(evidence, folds) and folds.n > self.refit_up_to
+        if self.refit or folds.people_block is not None or folds.n <= self.refit_up_to:
+            return False
+        # Every fold must be one item with all its rows
+        n = len(np.unique(evidence.item))
+        pairs = np.unique(np.column_stack([evidence.item, folds.fold]), axis=0)
+        return n == folds.n == len(pairs)
 
     def _about(
         self,
@@ -158,14 +167,6 @@ def _cells(
     return _Cells(rows, distinct[:, 0], place), cell.ravel()
 
 
-def _reweighted(whole: WeightedDraws, items: Items, cells: _Cells) -> tuple[Floats, Ints]:
-    """(cells,) log-odds by draws weighted with 1 / likelihood of the item, and the folds for which these are too few."""
-    without = whole.log_weights[:, None] - whole.item_log_likelihood
-    poor = ess(without) < LEAST_ESS * whole.diagnostics.ess
-    log_odds = _log_odds(whole, cells.items, without[:, cells.place])
-    return log_odds, np.unique(cells.fold[poor[cells.place]])
-
-
 def _log_odds(draws: WeightedDraws, items: Items, log_weights: Floats) -> Floats:
     """(cells,) of the truth against its mirror image, averaged over draws with log_weights (S, cells or 1)."""
     sides = [
@@ -173,13 +174,6 @@ def _log_odds(draws: WeightedDraws, items: Items, log_weights: Floats) -> Floats
         for of in (items, items.mirrored)
     ]
     return np.asarray(sides[0] - sides[1])
-
-
-def _are_items(evidence: Evidence, folds: Folds) -> bool:
-    """True if every fold is one item with all its rows."""
-    n = len(np.unique(evidence.item))
-    pairs = np.unique(np.column_stack([evidence.item, folds.fold]), axis=0)
-    return folds.people_block is None and n == folds.n == len(pairs)
 
 
 def _without_copies(evidence: Evidence) -> tuple[Evidence, list[str]]:

@@ -186,7 +186,11 @@ class _People:
         s = np.sqrt(1 + single * at.omega**2)[:, None]
         edges = edges / s
         eta = (mean / s)[:, :, None] + at.omega[:, None, None] * u
-        probabilities = _probabilities(eta, edges)
+        # Of each answer, in the order of Items.counts: that eta plus standard normal noise falls between two edges
+        below = [special.ndtr(edges[:, e, None, None] - eta) for e in range(edges.shape[1])]
+        above = special.ndtr(eta - edges[:, -1, None, None])
+        between = [high - low for low, high in pairwise(below)]
+        probabilities = [np.maximum(p, LEAST) for p in (below[0], *between, above)]
         at_nodes = np.broadcast_to(log_weights, eta.shape).copy()
         for n, p in zip(items.counts.T, probabilities, strict=True):
             some = np.flatnonzero(n)
@@ -230,11 +234,3 @@ class _People:
             "log_sigma": -at.gamma * at.power * np.einsum("bi,bij->bj", by_mean, z),
             "log_power": at.gamma * np.einsum("bi,bij->bj", by_mean, z * _log_z(at, items)),
         }
-
-
-def _probabilities(eta: Floats, edges: Floats) -> list[Floats]:
-    """Probabilities of each answer, in the order of Items.counts: that eta plus standard normal noise falls between two edges."""
-    below = [special.ndtr(edges[:, e, None, None] - eta) for e in range(edges.shape[1])]
-    above = special.ndtr(eta - edges[:, -1, None, None])
-    between = [high - low for low, high in pairwise(below)]
-    return [np.maximum(p, LEAST) for p in (below[0], *between, above)]

@@ -1,6 +1,6 @@
 """The posterior of the model of correlated judgments: its mode by Newton's method, importance sampling around it, and what is said of it."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -8,7 +8,7 @@ from scipy import special
 
 from analysis.stats.arrays import Floats
 from analysis.teams.domain.bayes.likelihood import gradient, log_likelihood
-from analysis.teams.domain.bayes.model import Items, Layout, Parameters
+from analysis.teams.domain.bayes.model import Items, Layout
 from analysis.teams.results import BayesianDiagnostics, MemberKind, Posterior, Quantity
 
 ENDS = (0.025, 0.975)
@@ -81,32 +81,27 @@ def derived(layout: Layout, theta: Floats) -> list[Derived]:
     """
     at = layout.unpack(theta)
     r = at.cholesky @ at.cholesky.transpose(0, 2, 1)
-    people = _of_people(at, r) if layout.n_levels else ()
-    return [*people, *_of_models(layout, at, r)]
-
-
-def _of_people(at: Parameters, r: Floats) -> Iterator[Derived]:
-    with_models = np.einsum("bjk,bk->bj", r, at.gamma)
-    shared = (with_models * at.gamma).sum(axis=1) + at.omega**2
-    s = np.sqrt(shared + 1)
-    yield Derived(Quantity.SENSITIVITY, at.delta / s, 1)
-    yield Derived(Quantity.ACCURACY, special.ndtr(at.delta / s), 1)
-    for k, cut in enumerate(at.cuts.T):
-        yield Derived(Quantity.CUT, cut / s, 1, number=k + 1)
-    yield Derived(Quantity.CORRELATION, shared / s**2, 2)
-    for j, rho in enumerate(with_models.T):
-        yield Derived(Quantity.CORRELATION, rho / s, 1, (j,))
-
-
-def _of_models(layout: Layout, at: Parameters, r: Floats) -> Iterator[Derived]:
+    found: list[Derived] = []
+    if layout.n_levels:
+        with_models = np.einsum("bjk,bk->bj", r, at.gamma)
+        shared = (with_models * at.gamma).sum(axis=1) + at.omega**2
+        s = np.sqrt(shared + 1)
+        found.append(Derived(Quantity.SENSITIVITY, at.delta / s, 1))
+        found.append(Derived(Quantity.ACCURACY, special.ndtr(at.delta / s), 1))
+        cuts = enumerate(at.cuts.T, start=1)
+        found += [Derived(Quantity.CUT, cut / s, 1, number=k) for k, cut in cuts]
+        found.append(Derived(Quantity.CORRELATION, shared / s**2, 2))
+        for j, rho in enumerate(with_models.T):
+            found.append(Derived(Quantity.CORRELATION, rho / s, 1, (j,)))
     for j in range(layout.n_models):
-        yield Derived(Quantity.SENSITIVITY, at.d[:, j], models=(j,))
-        yield Derived(Quantity.ACCURACY, special.ndtr(at.d[:, j]), models=(j,))
-        yield Derived(Quantity.SCALE, at.sigma[:, j], models=(j,))
+        found.append(Derived(Quantity.SENSITIVITY, at.d[:, j], models=(j,)))
+        found.append(Derived(Quantity.ACCURACY, special.ndtr(at.d[:, j]), models=(j,)))
+        found.append(Derived(Quantity.SCALE, at.sigma[:, j], models=(j,)))
         if layout.has_powers:
-            yield Derived(Quantity.POWER, at.power[:, j], models=(j,))
+            found.append(Derived(Quantity.POWER, at.power[:, j], models=(j,)))
     for i, j in zip(*layout.pairs, strict=True):
-        yield Derived(Quantity.CORRELATION, r[:, i, j], models=(j, i))
+        found.append(Derived(Quantity.CORRELATION, r[:, i, j], models=(j, i)))
+    return found
 
 
 def summaries(layout: Layout, theta: Floats, weights: Floats) -> Mapping[str, Posterior]:
@@ -250,19 +245,29 @@ def fit(
         items_log = log_likelihood(layout, theta, items)
         log_weights = layout.log_prior(theta) + items_log.sum(axis=1) - log_q
         log_weights -= special.logsumexp(log_weights)
-        diagnostics = _diagnostics(mode, log_weights, len(rounds) + 1)
+        size = float(ess(log_weights))
+        enough = size >= LEAST_ESS * draws
+        diagnostics = BayesianDiagnostics(
+            ENGINE,
+            mode.found and enough,
+            mode.gradient_norm,
+            draws,
+            size,
+            size / draws,
+            len(rounds) + 1,
+        )
         rounds.append(WeightedDraws(layout, theta, log_weights, items_log, mode, diagnostics))
         if diagnostics.ess_share >= LEAST_ESS:
             break
-        centre, covariance = _adapted(theta, log_weights, covariance)
+        # From few effective draws, partly the covariance before
+        weights = np.exp(log_weights)
+        centre = weights @ theta
+        off = theta - centre
+        share = size / (size + 2 * theta.shape[1])
+        drawn = off.T @ (weights[:, None] * off)
+        covariance = share * drawn + (1 - share) * covariance
     best = max(rounds, key=lambda found: found.diagnostics.ess)
     return replace(best, diagnostics=replace(best.diagnostics, n_rounds=len(rounds)))
-
-
-def _diagnostics(mode: Mode, log_weights: Floats, n_rounds: int) -> BayesianDiagnostics:
-    n, size = len(log_weights), float(ess(log_weights))
-    converged = mode.found and size >= LEAST_ESS * n
-    return BayesianDiagnostics(ENGINE, converged, mode.gradient_norm, n, size, size / n, n_rounds)
 
 
 def _draw(
@@ -279,13 +284,3 @@ def _draw(
     constant = special.gammaln((df + p) / 2) - special.gammaln(df / 2) - p / 2 * np.log(df * np.pi)
     constant -= np.log(np.diag(factor)).sum()
     return theta, np.asarray(constant - (df + p) / 2 * np.log1p(distance / df))
-
-
-def _adapted(theta: Floats, log_weights: Floats, before: Floats) -> tuple[Floats, Floats]:
-    """Weighted mean and covariance; from few effective draws, partly the covariance before."""
-    weights = np.exp(log_weights)
-    centre = weights @ theta
-    off = theta - centre
-    size, p = float(ess(log_weights)), theta.shape[1]
-    share = size / (size + 2 * p)
-    return centre, share * (off.T @ (weights[:, None] * off)) + (1 - share) * before
