@@ -28,11 +28,26 @@ def read_advised(study: Study, people: ParticipantQuerySet, trials: pd.DataFrame
     if not has_advice(study):
         return pd.DataFrame(columns=COLUMNS + REASONS)
     given = _given(people)
-    table = trials.rename(columns={"trial_position": "position"}).merge(
-        _arms(people), on="participant"
+    arms = read_columns(
+        people.exclude(arm=None).order_by(),
+        {
+            "participant": ("pk", np.int64),
+            "arm": ("arm__name", object),
+            "arm_number": ("arm__number", np.int64),
+        },
     )
+    table = trials.rename(columns={"trial_position": "position"}).merge(arms, on="participant")
     table = table.merge(given, how="left", on=["participant", "position"])
-    table = _with_advice(table.merge(_advice(study), how="left", on="item"))
+    # What the adviser says now of each test case, shown or not
+    advice = read_columns(
+        Advice.objects.filter(adviser__study=study, adviser__frozen_at__isnull=False).order_by(),
+        {
+            "item": ("item_id", np.int64),
+            "frozen_right": ("picks_original", float),
+            "frozen_p": ("p_chosen", float),
+        },
+    )
+    table = _with_advice(table.merge(advice, how="left", on="item"))
     is_first = table["first_side"].isin(["A", "B"])
     first_right = (table["first_side"] == table["original_side"]).astype(float)
     table["procedure"] = table["procedure"].fillna(NONE)
@@ -49,17 +64,6 @@ def read_advised(study: Study, people: ParticipantQuerySet, trials: pd.DataFrame
     )[COLUMNS + REASONS]
 
 
-def _arms(people: ParticipantQuerySet) -> pd.DataFrame:
-    return read_columns(
-        people.exclude(arm=None).order_by(),
-        {
-            "participant": ("pk", np.int64),
-            "arm": ("arm__name", object),
-            "arm_number": ("arm__number", np.int64),
-        },
-    )
-
-
 def _given(people: ParticipantQuerySet) -> pd.DataFrame:
     """Advice that was shown, by participant and position."""
     rows = AdvisedTrial.objects.filter(trial__participant__in=people).order_by()
@@ -74,18 +78,6 @@ def _given(people: ParticipantQuerySet) -> pd.DataFrame:
             "first_side": ("first_side", object),
             "confidence_before": ("first_confidence", float),
             "rt_before_ms": (believed("first_rt_ms", "first_server_ms"), float),
-        },
-    )
-
-
-def _advice(study: Study) -> pd.DataFrame:
-    """Advice of the adviser about each test case now, shown or not."""
-    return read_columns(
-        Advice.objects.filter(adviser__study=study, adviser__frozen_at__isnull=False).order_by(),
-        {
-            "item": ("item_id", np.int64),
-            "frozen_right": ("picks_original", float),
-            "frozen_p": ("p_chosen", float),
         },
     )
 

@@ -206,11 +206,16 @@ def read_flow(
         set().union(*(table["participant"].unique() for table in tables))
         for tables in ((judged, answers), (analysed, counted))
     )
+    if decided is None:
+        by_code = people.finished().order_by().values_list("excluded_by")
+        left_out = _tally(by_code.annotate(n=Count("pk")))
+    else:
+        left_out = _tally((marks.excluded_by, 1) for marks in decided.participants.values())
     found = FlowCounts(
         kind=kind,
         recruited=None,
         **counts,
-        excluded=tuple(_left_out(people, decided)),
+        excluded=tuple(left_out),
         analysed=len(in_analysis),
         trials_judged=len(judged),
         trials_excluded=tuple(_not_analysed(judged)),
@@ -266,13 +271,6 @@ def _arms(
             excluded=tuple(_tally(own.value_counts().items())),
             analysed=int(counted.get(pk, 0)),
         )
-
-
-def _left_out(people: ParticipantQuerySet, decided: Verdicts | None) -> Sequence[Exclusion]:
-    if decided is not None:
-        return _tally((marks.excluded_by, 1) for marks in decided.participants.values())
-    rows = people.finished().order_by()
-    return _tally(rows.values_list("excluded_by").annotate(n=Count("pk")))
 
 
 def _tally(counted: Iterable[tuple[Any, int]]) -> Sequence[Exclusion]:

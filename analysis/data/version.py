@@ -79,18 +79,14 @@ def data_version(study: Study) -> str:
         _graded(study, shown.filter(kind=Item.Kind.QUESTION)),
     ]
     if arms := list(study.arms.order_by("number").values_list("number", "name", "advice")):
-        state.append([arms, _advisers(study)])
+        # The version of an adviser names its frozen advice
+        advisers = Adviser.objects.filter(study=study)
+        state.append([arms, list(advisers.values_list("shown_name", "shows", "version"))])
     return hashlib.sha256(json.dumps(state, default=str).encode()).hexdigest()[:16]
 
 
 def _members(study: Study) -> QuerySet[ModelSetMember]:
     return ModelSetMember.objects.filter(model_set__study=study)
-
-
-def _advisers(study: Study) -> list[Any]:
-    """The version of an adviser names its frozen advice."""
-    advisers = Adviser.objects.filter(study=study)
-    return list(advisers.values_list("shown_name", "shows", "version"))
 
 
 def _graded(study: Study, questions: QuerySet[Item]) -> list[Any]:

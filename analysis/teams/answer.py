@@ -210,21 +210,16 @@ class Answer:
         tried = self.tried
         by = f" by {f.count(tried.n_participants, 'participant')}" if tried.n_participants else ""
         trials, cases = f.count(tried.n_trials, "trial"), f.count(tried.n_items, "test case")
-        return sentences(f"{trials} of {cases}{by}.", self._left_out, tried.shortened)
-
-    @property
-    def _left_out(self) -> str:
-        n = self.tried.n_left_out
-        if not n:
-            return ""
-        why = []
+        why, left_out = [], ""
         if self.n_people > 1:
             why.append(f"fewer than {self.n_people} participants judged their test case")
         if self.missing:
             named = (f"{m.display_name} {f.number(m.n_missing, 0)}" for m in self.missing)
             why.append(f"test cases without a score, by model: {', '.join(named)}")
-        reason = "; ".join(why) or "not every member judged their test case"
-        return f"{n} {f.verb(n, 'trial was', 'trials were')} excluded: {reason}."
+        if n := tried.n_left_out:
+            reason = "; ".join(why) or "not every member judged their test case"
+            left_out = f"{n} {f.verb(n, 'trial was', 'trials were')} excluded: {reason}."
+        return sentences(f"{trials} of {cases}{by}.", left_out, tried.shortened)
 
     def not_possible(self) -> list[tuple[Sequence[str], MissingResult]]:
         """Teams that could not be fitted, by reason."""

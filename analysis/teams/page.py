@@ -27,10 +27,14 @@ MAIN = (Quantity.SENSITIVITY, Quantity.CORRELATION)
 
 def posterior_rows(fit: BayesianAbout, *, is_main: bool = False) -> list[tuple[str, str, str]]:
     """Quantity, mean and 95% interval; `is_main`: sensitivities and correlations alone."""
+    shown = [item for item in fit.posterior.items() if not is_main or item[1].quantity in MAIN]
     return [
-        (capfirst(fit.parameters[name]), _number(one, one.mean), _interval(one))
-        for name, one in fit.posterior.items()
-        if not is_main or one.quantity in MAIN
+        (
+            capfirst(fit.parameters[name]),
+            _number(one, one.mean),
+            " to ".join(_number(one, end) for end in one.ci95),
+        )
+        for name, one in shown
     ]
 
 
@@ -38,11 +42,6 @@ def _number(one: Posterior, value: float) -> str:
     if one.quantity == Quantity.ACCURACY:
         return f.percent(value)
     return f.compact(value) if one.quantity == Quantity.SCALE else f.number(value)
-
-
-def _interval(one: Posterior) -> str:
-    low, high = one.ci95
-    return f"{_number(one, low)} to {_number(one, high)}"
 
 
 MOST_OPEN = 40  # rows of a table that is not folded

@@ -423,10 +423,6 @@ class NearChance:
         return self.left_out_correlation is not None and self.left_out_correlation < 0
 
 
-def _leads(name: str, kinds: tuple[tuple[tuple[str, ...], Tried], ...]) -> bool:
-    return all(t.n_team_right == (t.n if name in right else 0) for right, t in kinds)
-
-
 @dataclass(frozen=True)
 class TeamResult:
     """One team, or one member by itself, on held-out trials.
@@ -495,7 +491,11 @@ class TeamResult:
         n = len(self.team)
         if not any(0 < len(right) < n and tried.n for right, tried in kinds):
             return None  # members that always agree
-        return next((m for m in self.team.members if _leads(m.name, kinds)), None)
+        for m in self.team.members:
+            # Right on each of the trials on which it is, and on no other
+            if all(t.n_team_right == (t.n if m.name in right else 0) for right, t in kinds):
+                return m
+        return None
 
 
 @dataclass(frozen=True)

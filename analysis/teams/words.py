@@ -11,7 +11,6 @@ from analysis.teams.names import called, the_member
 from analysis.teams.results import (
     AddingHuman,
     BayesianAbout,
-    Complementarity,
     FewItems,
     MemberKind,
     MemberResult,
@@ -172,43 +171,29 @@ def together(result: TeamResult, team: str) -> str:
         if result.leader
         else ""
     )
-    own = (
-        _two_together(result, found)
-        if found.only_first and found.only_second
-        else _all_together(result, found, team)
-    )
-    return sentences(own, leader)
-
-
-def _two_together(result: TeamResult, found: Complementarity) -> str:
-    first, second = found.only_first, found.only_second
-    assert first is not None
-    assert second is not None
-    one, other = map(the_member, result.team.members[:2])
+    n_right, n_none = number(found.all_right.n, 0), number(found.none_right.n, 0)
+    first, second, some = found.only_first, found.only_second, found.some_right
     of = rows_of(result.n_trials, result)
+    if first is None or second is None:
+        disagreed = (
+            f"; on the {number(some.n, 0)} on which some were right, the team was right on {_times_right(some)}"
+            if some.n
+            else ""
+        )
+        own = f"All {len(result.team)} members of {team} were right on {n_right} of {of}, none on {n_none}{disagreed}."
+        return sentences(own, leader)
+    one, other = map(the_member, result.team.members[:2])
     followed = " and ".join(
         f"on {_times_right(rows)} if it was {member}"
         for rows, member in ((first, one), (second, other))
         if rows.n
     )
-    return sentences(
-        f"{capfirst(one)} and {other} were both right on {number(found.all_right.n, 0)} of {of}, only {one} on {number(first.n, 0)}, "
-        f"only {other} on {number(second.n, 0)}, neither on {number(found.none_right.n, 0)}.",
-        f"Where only one was right, the team followed it {followed}." if followed else "",
+    own = (
+        f"{capfirst(one)} and {other} were both right on {n_right} of {of}, only {one} on {number(first.n, 0)}, "
+        f"only {other} on {number(second.n, 0)}, neither on {n_none}."
     )
-
-
-def _all_together(result: TeamResult, found: Complementarity, team: str) -> str:
-    some = found.some_right
-    disagreed = (
-        f"; on the {number(some.n, 0)} on which some were right, the team was right on {_times_right(some)}"
-        if some.n
-        else ""
-    )
-    return (
-        f"All {len(result.team)} members of {team} were right on {number(found.all_right.n, 0)} of "
-        f"{rows_of(result.n_trials, result)}, none on {number(found.none_right.n, 0)}{disagreed}."
-    )
+    where = f"Where only one was right, the team followed it {followed}." if followed else ""
+    return sentences(own, where, leader)
 
 
 def _times_right(tried: Tried) -> str:

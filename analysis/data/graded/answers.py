@@ -46,8 +46,20 @@ def read_answers(
 ) -> Answered:
     """Answers of one of a model's runs that are over: no simulated one, most questions, the newest."""
     items = {pk: n for n, pk in enumerate(questions["pk"])}
-    runs = _runs(study, options)
-    written = _written(study, kind, options, decided)
+    rows = graded_here(study).select_related("language_model").defer("items", "instructions")
+    if options.models:
+        rows = rows.filter(language_model__name__in=options.models)
+    runs = counted(list(rows), questions_shown(study))
+    runs = sorted(runs, key=lambda run: run.language_model.name)
+    judgments = judgments_of(study, kind)
+    if options.trials == "analysed" and decided is None:
+        judgments = judgments.valid()
+    elif options.trials == "analysed" and decided is not None:
+        judgments = judgments.filter(
+            pk__in=decided.valid_judgments, trial__participant__in=decided.valid_participants
+        )
+    judged = judgments.filter(pk=OuterRef("judgment")).order_by()
+    written = WrittenAnswer.objects.filter(Exists(judged))
     answers = pd.concat([_of_models(runs), _of_people(written)], ignore_index=True)
     answers["question"] = renumber(answers.pop("item"), items)
     answers = answers[answers["question"] >= 0].reset_index(drop=True)
@@ -68,15 +80,6 @@ def graded_here(study: Study) -> QuerySet[AnsweringRun]:
     runs = GradingRun.objects.filter(study=study).values_list("runs", flat=True)
     elsewhere = {pk for several in runs for pk in several if isinstance(pk, int)}
     return own.filter(study=study) | own.filter(pk__in=elsewhere)
-
-
-def _runs(study: Study, options: ReportOptions) -> list[AnsweringRun]:
-    """By the model's name."""
-    rows = graded_here(study).select_related("language_model").defer("items", "instructions")
-    if options.models:
-        rows = rows.filter(language_model__name__in=options.models)
-    found = counted(list(rows), questions_shown(study))
-    return sorted(found, key=lambda run: run.language_model.name)
 
 
 def _models(runs: list[AnsweringRun], has_people: bool, are_simulated: bool) -> pd.DataFrame:
@@ -123,21 +126,6 @@ def _of_models(runs: list[AnsweringRun]) -> pd.DataFrame:
         for pk, run, item, finish, text, prompt, completion, seconds, confidence in rows.values_list(
             *names
         ).iterator(chunk_size=CHUNK)
-    )
-
-
-def _written(
-    study: Study, kind: str, options: ReportOptions, decided: Verdicts | None
-) -> QuerySet[WrittenAnswer]:
-    judgments = judgments_of(study, kind)
-    if options.trials == "analysed":
-        judgments = judgments.valid()
-        if decided is not None:
-            judgments = judgments_of(study, kind).filter(
-                pk__in=decided.valid_judgments, trial__participant__in=decided.valid_participants
-            )
-    return WrittenAnswer.objects.filter(
-        Exists(judgments.filter(pk=OuterRef("judgment")).order_by())
     )
 
 

@@ -34,7 +34,12 @@ def read_grades(study: Study, answered: Answered) -> dict[str, Any]:
     answers, then the newest; people's where no judge graded. Of a run that is over before its end those count that nothing is
     asked about again, and its judge is called incomplete.
     """
-    answers = answered.answers.assign(has_text=_has_text(answered.answers))
+    answers = answered.answers
+    # What people wrote was a text to grade, also where it was taken away since
+    of_person = answers["state"] != ABSTAINED
+    of_model = answers["state"].isin(GRADABLE) & (answers["words"] > 0)
+    has_text = np.where(answers["of_people"], of_person, of_model).astype(bool)
+    answers = answers.assign(has_text=has_text)
     runs = list(
         GradingRun.objects.filter(study=study)
         .exclude(status__in=GradingRun.OPEN_STATUSES)
@@ -49,8 +54,7 @@ def read_grades(study: Study, answered: Answered) -> dict[str, Any]:
     rubric = judge_rubrics[0] if person_grades.empty and judge_rubrics else of_plan
     tolerance = plan.tolerance if plan else 0.0
     human, contested = settled(person_grades, len(answers), tolerance, rubric.abstention)
-    judge = _judge_of_models(judge_grades, answers, len(answered.models))
-    points, has_grade = _points(judge_grades, judge[answers["model"].to_numpy()], human)
+    judge, points, has_grade = _of_models(judge_grades, answers, len(answered.models), human)
     rubrics = [rubric if number < 0 else judge_rubrics[number] for number in judge]
     counts, points = _with_textless(answers, points, has_grade, rubrics, plan.seed if plan else 0)
     return {
@@ -67,13 +71,6 @@ def read_grades(study: Study, answered: Answered) -> dict[str, Any]:
         "rubric": rubric,
         "judge_rubrics": judge_rubrics,
     }
-
-
-def _has_text(answers: pd.DataFrame) -> np.ndarray:
-    """(answers,) whether there is a text to grade; what people wrote was one, also where it was taken away since."""
-    of_model = answers["state"].isin(GRADABLE) & (answers["words"] > 0)
-    of_person = answers["state"] != ABSTAINED
-    return np.where(answers["of_people"], of_person, of_model).astype(bool)
 
 
 def settled(
@@ -206,31 +203,27 @@ def _person_grades(study: Study, answered: Answered, rubric: Rubric) -> pd.DataF
     return table[wanted].reset_index(drop=True)
 
 
-def _judge_of_models(
-    judge_grades: pd.DataFrame, answers: pd.DataFrame, n_models: int
-) -> np.ndarray:
-    """(models,) the judge that graded most of its answers, of equals the first; -1 none."""
-    found = np.full(n_models, -1, dtype=np.int64)
-    model = answers["model"].to_numpy()[judge_grades["answer"].to_numpy(dtype=np.int64)]
-    n_judges = int(judge_grades["judge"].max()) + 1 if len(judge_grades) else 1
-    counts = np.zeros((n_models, n_judges), dtype=np.int64)
-    np.add.at(counts, (model, judge_grades["judge"].to_numpy(dtype=np.int64)), 1)
+def _of_models(
+    judge_grades: pd.DataFrame, answers: pd.DataFrame, n_models: int, human: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """(models,) the judge that graded most of its answers, of equals the first; -1 none: people's grades count then.
+
+    And (answers,) points, NaN none or not to be read, and whether there is a grade.
+    """
+    judge = np.full(n_models, -1, dtype=np.int64)
+    model = answers["model"].to_numpy()
+    graded = judge_grades["answer"].to_numpy(dtype=np.int64)
+    by = judge_grades["judge"].to_numpy(dtype=np.int64)
+    counts = np.zeros((n_models, int(by.max(initial=0)) + 1), dtype=np.int64)
+    np.add.at(counts, (model[graded], by), 1)
     judged = counts.any(axis=1)
-    found[judged] = counts[judged].argmax(axis=1)
-    return found
-
-
-def _points(
-    judge_grades: pd.DataFrame, judge: np.ndarray, human: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """(answers,) points, NaN none or not to be read, and whether there is a grade. People's count where no judge graded."""
-    answer = judge_grades["answer"].to_numpy(dtype=np.int64)
-    counts = judge_grades["judge"].to_numpy() == judge[answer]
-    points = np.where(judge < 0, human, np.nan)
+    judge[judged] = counts[judged].argmax(axis=1)
+    points = np.where(judge[model] < 0, human, np.nan)
     has_grade = ~np.isnan(points)
-    points[answer[counts]] = judge_grades["points"].to_numpy()[counts]
-    has_grade[answer[counts]] = True
-    return points, has_grade
+    counting = by == judge[model[graded]]
+    points[graded[counting]] = judge_grades["points"].to_numpy()[counting]
+    has_grade[graded[counting]] = True
+    return judge, points, has_grade
 
 
 def _with_textless(

@@ -252,17 +252,9 @@ def accuracy(results: TeamResults, is_simulated: bool) -> Figure:
     every = of_panel(results, [r for m in methods for r in by_method[m]])
     teams = shown_teams(every)
     text = accuracy_text(Shown(every, teams, left_out(teams, every), is_simulated), method)
-    drawn = _accuracy_chart(_frame(teams), team_rows(results, teams))
-    return make_figure("teams", drawn, text, plain(_frame(every).drop(columns="row")))
-
-
-def _frame(teams: list[TeamResult]) -> pd.DataFrame:
-    return team_frame(teams, [r.accuracy_ci95 for r in teams])
-
-
-def _accuracy_chart(frame: pd.DataFrame, rows: TeamRows) -> Drawn:
-    ends = [*frame["low"], *frame["high"], *frame["accuracy"], *frame["best_member_accuracy"]]
-    x = share_x("accuracy", share_domain(ends), "Correct answers")
+    frame, rows = _frame(teams), team_rows(results, teams)
+    numbers = [*frame["low"], *frame["high"], *frame["accuracy"], *frame["best_member_accuracy"]]
+    x = share_x("accuracy", share_domain(numbers), "Correct answers")
     layers: list[Any] = [rows.guides(), upright(CHANCE), flag(CHANCE, "chance")]
     layers.append(dots_with_intervals(chart(frame), x, rows.y()))
     best = frame[frame["best_member_accuracy"].notna()]
@@ -272,11 +264,15 @@ def _accuracy_chart(frame: pd.DataFrame, rows: TeamRows) -> Drawn:
         key = "vertical tick: best single member"
         layers.append(note(key, "width", -4, align="right", baseline="bottom"))
     shares = chart(frame.assign(text=[percent(a) for a in frame["accuracy"]]))
-    text = shares.mark_text(align="right", dx=44)
-    layers.append(text.encode(x=alt.value("width"), y=rows.y(), text="text:N", color=own_colour()))
+    words = shares.mark_text(align="right", dx=44)
+    layers.append(words.encode(x=alt.value("width"), y=rows.y(), text="text:N", color=own_colour()))
     layers += rows.columns()
-    width = FULL - rows.left - 70
-    return alt.layer(*layers).properties(width=width, height=rows.height)
+    drawn = alt.layer(*layers).properties(width=FULL - rows.left - 70, height=rows.height)
+    return make_figure("teams", drawn, text, plain(_frame(every).drop(columns="row")))
+
+
+def _frame(teams: list[TeamResult]) -> pd.DataFrame:
+    return team_frame(teams, [r.accuracy_ci95 for r in teams])
 
 
 FEWER = 24  # rows, where panels stand below one another

@@ -28,7 +28,7 @@ from analysis.presentation import make_figure, plain
 from analysis.stats import NotEnough
 from analysis.teams.figures.accuracy import ends, main_method, teams_by_method
 from analysis.teams.figures.captions import adding_text, sizes_text
-from analysis.teams.results import AddingHuman, Member, Method, Sizes, TeamResults
+from analysis.teams.results import Method, Sizes, TeamResults
 from lib.formatting import count
 
 
@@ -50,8 +50,23 @@ def adding(results: TeamResults, is_simulated: bool) -> Figure:
             "No language model was evaluated with and without a human.",
             "Choose a human and a language model as members.",
         )
-    labelled = rows_of(models)
-    frame = _adding_frame(models, [rows[m.name] for m in models], accuracy, labelled)
+    labelled, of_models = rows_of(models), [rows[m.name] for m in models]
+    frame = pd.DataFrame(
+        {
+            "row": [labelled.label[m.name] for m in models],
+            "name": [m.name for m in models],
+            "family": [m.family for m in models],
+            "n": [row.gain.n for row in of_models],
+            "alone": [accuracy[row.team.label] for row in of_models],
+            "with_human": [accuracy[row.with_human] for row in of_models],
+            "difference": [row.gain.value for row in of_models],
+            **ends([row.gain.ci95 for row in of_models]),
+            "p": [row.gain.p for row in of_models],
+            "p_holm": [row.p_holm for row in of_models],
+            "verdict": [row.verdict.value if row.verdict else None for row in of_models],
+            "colour": [family_colour(m.family) for m in models],
+        }
+    )
     text = adding_text(
         int(frame["n"].max()),
         frame["difference"].tolist(),
@@ -61,27 +76,6 @@ def adding(results: TeamResults, is_simulated: bool) -> Figure:
     )
     drawn = _adding_chart(frame, labelled, is_simulated)
     return make_figure("teams_adding", drawn, text, plain(frame))
-
-
-def _adding_frame(
-    models: list[Member], rows: list[AddingHuman], accuracy: dict[str, float], labelled: Rows
-) -> pd.DataFrame:
-    return pd.DataFrame(
-        {
-            "row": [labelled.label[m.name] for m in models],
-            "name": [m.name for m in models],
-            "family": [m.family for m in models],
-            "n": [row.gain.n for row in rows],
-            "alone": [accuracy[row.team.label] for row in rows],
-            "with_human": [accuracy[row.with_human] for row in rows],
-            "difference": [row.gain.value for row in rows],
-            **ends([row.gain.ci95 for row in rows]),
-            "p": [row.gain.p for row in rows],
-            "p_holm": [row.p_holm for row in rows],
-            "verdict": [row.verdict.value if row.verdict else None for row in rows],
-            "colour": [family_colour(m.family) for m in models],
-        }
-    )
 
 
 def _adding_chart(frame: pd.DataFrame, rows: Rows, is_simulated: bool) -> Drawn:

@@ -164,6 +164,9 @@ def complementarity_text(
         if are_pairs
         else "counting each member's own choice, not the team's"
     )
+    known = [r.complementarity for r in of.every if r.complementarity]
+    members_tie = any(c.none_right.n > c.all_wrong.n for c in known)
+    has_ties = any(r.n_ties for r in of.every) or members_tie
     last = of.shown[-1]
     said = "; ".join(
         f"{part['trials']} on {rows_of(part['n'], last)}, on {number(part['n_team_right'], 0)} of which the team is right"
@@ -177,7 +180,7 @@ def complementarity_text(
             f"where the team ({method_name(method)}) also chose it, and the pale part where it did not. The right side shows how often the "
             "team was right where only some members were. Shares have no interval.",
             "A tie of the team counts half, and a member that ties is not right."
-            if _has_ties(of)
+            if has_ties
             else "",
             _contradicted(of, method, "both" if are_pairs else "all"),
             *_led(of.shown),
@@ -185,11 +188,6 @@ def complementarity_text(
         ),
         f"{called(last.team)}: {said}.",
     )
-
-
-def _has_ties(of: Shown) -> bool:
-    known = [r.complementarity for r in of.every if r.complementarity]
-    return any(r.n_ties for r in of.every) or any(c.none_right.n > c.all_wrong.n for c in known)
 
 
 def _contradicted(of: Shown, method: Method, everybody: str) -> str:
@@ -249,6 +247,15 @@ def policy_text(
     n_single, n_several = shown
     teams = {0: "", 1: " and the largest team of models"}.get(n_several, " and teams of models")
     some = f"This figure shows the {n_single} models that are most accurate on their own{teams}; the table contains all {n_deciders}."
+    decides = {Policy.TEAM: "the team decides", Policy.HUMAN: f"the {who}'s choice counts"}
+    curve_words = [
+        "; ".join(
+            f"{decides[c.policy]}: from {percent(c.first.accuracy)} without to {percent(c.last.accuracy)} with all asked, at most "
+            f"{percent(c.best.accuracy)}, with {percent(c.best.share_asked, 0)} asked"
+            for c in own
+        )
+        for _title, own in curves
+    ]
     return FigureText(
         "Deciding by the model alone or by asking a human",
         sentences(
@@ -261,16 +268,8 @@ def policy_text(
             some if n_single + n_several < n_deciders else "",
         ),
         sentences(
-            *(f"{title}, {'; '.join(_curve(c, who) for c in own)}." for title, own in curves)
+            *(f"{title}, {said}." for (title, _own), said in zip(curves, curve_words, strict=True))
         ),
-    )
-
-
-def _curve(curve: Curve, who: str) -> str:
-    decides = "the team decides" if curve.policy == Policy.TEAM else f"the {who}'s choice counts"
-    return (
-        f"{decides}: from {percent(curve.first.accuracy)} without to {percent(curve.last.accuracy)} with all asked, at most "
-        f"{percent(curve.best.accuracy)}, with {percent(curve.best.share_asked, 0)} asked"
     )
 
 

@@ -76,7 +76,14 @@ def complementarity(results: TeamResults, is_simulated: bool) -> Figure:
     if not every:
         raise NotEnough(*NO_TEAM)
     teams = shown_teams(every, MOST_BARS)
-    labels = _labels(teams)
+    labels: dict[str, str] = {}
+    for result in teams:
+        names = [short(m.display_name, LONGEST_NAME) for m in result.team.members]
+        is_named = len(names) <= MOST_NAMED
+        label = short(" + ".join(names), 2 * LONGEST_NAME + 6) if is_named else called(result.team)
+        while label in labels.values():  # no two alike
+            label += "\N{NO-BREAK SPACE}"
+        labels[result.team.label] = label
     frame = pd.concat([_parts_frame(r, parts) for r in every], ignore_index=True)
     of_last = frame[frame["team"] == teams[-1].team.label]
     of = Shown(every, teams, left_out(teams, every, pairs=bool(pairs)), is_simulated)
@@ -84,19 +91,6 @@ def complementarity(results: TeamResults, is_simulated: bool) -> Figure:
     text = complementarity_text(of, method, parts_of_last, are_pairs=bool(pairs))
     drawn = _parts_chart(frame[frame["team"].isin(labels)], teams, labels, parts)
     return make_figure("teams_complementarity", drawn, text, frame)
-
-
-def _labels(teams: Sequence[TeamResult]) -> dict[str, str]:
-    """A label for each team, no two alike."""
-    found: dict[str, str] = {}
-    for result in teams:
-        names = [short(m.display_name, LONGEST_NAME) for m in result.team.members]
-        is_named = len(names) <= MOST_NAMED
-        label = short(" + ".join(names), 2 * LONGEST_NAME + 6) if is_named else called(result.team)
-        while label in found.values():
-            label += "\N{NO-BREAK SPACE}"
-        found[result.team.label] = label
-    return found
 
 
 def _parts_frame(result: TeamResult, parts: Parts) -> pd.DataFrame:
@@ -195,44 +189,37 @@ def deferral(results: TeamResults, is_simulated: bool) -> Figure:
         raise NotEnough(
             "There is no person to ask.", "Choose a human and a language model as members."
         )
+    points = sorted(results.policies, key=lambda p: p.share_asked)
     deciders = list({p.team.label: p.team for p in results.policies}.values())
-    shown = _shown(results.policies, deciders)
+    shown = deciders
+    if len(deciders) > MOST_PANELS:
+        # Teams of models, and then the models that are most accurate alone, in their order
+        alone = {p.team.label: p.accuracy for p in reversed(points)}
+        best = sorted(deciders, key=lambda team: (len(team) == 1, -alone[team.label]))[:MOST_PANELS]
+        shown = [team for team in deciders if team in best]
+    # Each policy's ends and highest point, for the alternative text
+    curves: list[tuple[str, list[Curve]]] = []
+    for team in deciders[:MOST_IN_ALT]:
+        each = [[p for p in points if (p.team, p.policy) == (team, policy)] for policy in POLICIES]
+        found = [
+            Curve(own[0].policy, own[0], own[-1], max(own, key=lambda p: p.accuracy))
+            for own in each
+            if own
+        ]
+        curves.append((_title(team), found))
     frame, chosen = _policy_frame(results.policies), _policy_frame(results.policies_chosen)
     n_single = sum(len(team) == 1 for team in shown)
     text = policy_text(
         int(frame["n_trials"].max()),
         len(deciders),
         (n_single, len(shown) - n_single),
-        [(_title(team), _curves(results.policies, team)) for team in deciders[:MOST_IN_ALT]],
+        curves,
         has_chosen=len(chosen) > 0,
         is_simulated=is_simulated,
     )
     drawn = _policy_chart(frame, chosen, shown, is_simulated)
     table = pd.concat([frame.assign(kind="curve"), chosen.assign(kind=THRESHOLD)])
     return make_figure("teams_policy", drawn, text, plain(table.drop(columns="policy_words")))
-
-
-def _curves(points: Sequence[PolicyPoint], team: Team) -> list[Curve]:
-    """Each policy's ends and highest point, for the alternative text."""
-    found = []
-    for policy in POLICIES:
-        own = [p for p in points if p.team == team and p.policy == policy]
-        own.sort(key=lambda p: p.share_asked)
-        if own:
-            best = max(own, key=lambda p: p.accuracy)
-            found.append(Curve(policy, own[0], own[-1], best))
-    return found
-
-
-def _shown(points: Sequence[PolicyPoint], deciders: list[Team]) -> list[Team]:
-    """Where they are too many, teams of models and then the models that are most accurate alone, in their order."""
-    if len(deciders) <= MOST_PANELS:
-        return deciders
-    alone: dict[str, float] = {}
-    for point in sorted(points, key=lambda p: p.share_asked):
-        alone.setdefault(point.team.label, point.accuracy)
-    best = sorted(deciders, key=lambda team: (len(team) == 1, -alone[team.label]))[:MOST_PANELS]
-    return [team for team in deciders if team in best]
 
 
 def _policy_frame(rows: Sequence[PolicyPoint] | Sequence[ChosenPolicy]) -> pd.DataFrame:
