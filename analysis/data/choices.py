@@ -1,7 +1,6 @@
 """Models that took the test by choosing: of each one run, its answers, and what they come to for each test case."""
 
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -55,37 +54,32 @@ def read_answers(chosen: Chosen, numbers: Mapping[int, int]) -> pd.DataFrame:
 def decisions(answers: pd.DataFrame) -> pd.DataFrame:
     """SCORES: what the answers of each model about each item come to, where both orders can be read."""
     read = answers[answers["is_read"]]
-    rows = [
-        row
-        for (model, item), own in read.groupby(["model", "item"], sort=True)
-        if (row := _decision(own, model, item)) is not None
-    ]
+    rows = []
+    for (model, item), own in read.groupby(["model", "item"], sort=True):
+        columns = (own[n] for n in ("original_side", "side", "confidence", "log_odds"))
+        found = outcome(
+            [Reply(a, b, _known(c), _known(d)) for a, b, c, d in zip(*columns, strict=True)]
+        )
+        if found is None:
+            continue
+        row = {
+            "run": own["run"].iloc[0],
+            "of_source": own["of_source"].iloc[0],
+            "item": item,
+            "unit": 0,
+            "margin_nats": found.log_odds,
+            "p_original": np.nan if found.p_original is None else found.p_original,
+            "stated": np.nan if found.stated is None else found.stated,
+            "points": found.points,
+            "is_near_tie": abs(found.log_odds) < NEAR_TIE_NATS,
+            "original_side": "",
+            "model": model,
+            "condition": "full",
+            "seed": 0,
+        }
+        rows.append(row)
     whole = dict.fromkeys(("run", "item", "unit", "model", "seed"), np.int64)
     return pd.DataFrame(rows, columns=SCORES).astype(whole)
-
-
-def _decision(answers: pd.DataFrame, model: Any, item: Any) -> dict[str, Any] | None:
-    columns = (answers[n] for n in ("original_side", "side", "confidence", "log_odds"))
-    found = outcome(
-        [Reply(a, b, _known(c), _known(d)) for a, b, c, d in zip(*columns, strict=True)]
-    )
-    if found is None:
-        return None
-    return {
-        "run": answers["run"].iloc[0],
-        "of_source": answers["of_source"].iloc[0],
-        "item": item,
-        "unit": 0,
-        "margin_nats": found.log_odds,
-        "p_original": np.nan if found.p_original is None else found.p_original,
-        "stated": np.nan if found.stated is None else found.stated,
-        "points": found.points,
-        "is_near_tie": abs(found.log_odds) < NEAR_TIE_NATS,
-        "original_side": "",
-        "model": model,
-        "condition": "full",
-        "seed": 0,
-    }
 
 
 def _known(value: float) -> float | None:

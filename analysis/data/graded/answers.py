@@ -9,7 +9,7 @@ import pandas as pd
 from django.db.models import Exists, OuterRef, QuerySet
 
 from analysis.data.filters import ReportOptions, shown
-from analysis.data.graded.tables import PEOPLE
+from analysis.data.graded.tables import PEOPLE, Ints
 from analysis.data.items import renumber
 from experiment.models import Item, Participant, Study, WrittenAnswer
 from experiment.models.trials import believed
@@ -169,9 +169,9 @@ def _typed(rows: list[tuple[Any, ...]]) -> pd.DataFrame:
     return table.assign(state=table["state"].map(str).astype(object))
 
 
-def read_texts(answers: pd.DataFrame) -> Iterator[pd.DataFrame]:
-    """Chunks of (answer, text, expert_answer) of these rows of `answers`, which have pk and of_people."""
-    for of_people, rows in answers.groupby("of_people"):
+def read_texts(answers: pd.DataFrame, wanted: Ints) -> Iterator[pd.DataFrame]:
+    """Chunks of (answer, text, expert_answer) of the wanted rows of `answers`, which have pk and of_people."""
+    for of_people, rows in answers.iloc[wanted].groupby("of_people"):
         for first in range(0, len(rows), CHUNK):
             some = rows.iloc[first : first + CHUNK]
             pks = some["pk"].tolist()

@@ -56,7 +56,7 @@ def read_grades(study: Study, answered: Answered) -> dict[str, Any]:
     human, contested = settled(person_grades, len(answers), tolerance, rubric.abstention)
     judge, points, has_grade = _of_models(judge_grades, answers, len(answered.models), human)
     rubrics = [rubric if number < 0 else judge_rubrics[number] for number in judge]
-    counts, points = _with_textless(answers, points, has_grade, rubrics, plan.seed if plan else 0)
+    points, fates = _counted(answers, points, has_grade, rubrics, plan.seed if plan else 0)
     return {
         "judges": judges,
         "judge_grades": judge_grades,
@@ -66,7 +66,7 @@ def read_grades(study: Study, answered: Answered) -> dict[str, Any]:
             points=points,
             human_points=human,
             is_contested=contested,
-            fate=_fates(answers, points, counts, rubrics),
+            fate=fates,
         )[OWN],
         "rubric": rubric,
         "judge_rubrics": judge_rubrics,
@@ -226,19 +226,21 @@ def _of_models(
     return judge, points, has_grade
 
 
-def _with_textless(
+def _counted(
     answers: pd.DataFrame,
     points: np.ndarray,
     has_grade: np.ndarray,
     rubrics: Sequence[Rubric],
     seed: int,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """(answers,) which count, and their points: what has a grade, and of what nobody can grade the same share as of texts.
+    """(answers,) points, and what each answer counts as, by its model's rubric: what has a grade, and of what nobody can grade
+    the same share as of texts. rubrics: (models,).
 
     Whoever graded a tenth of a model's texts has seen a tenth of its failures, too, and of a participant's "I do not know":
     the seed draws which. All of either would stand beside a sample of the texts, and rates would be no rates of all answers.
     """
     counts, points = has_grade.copy(), points.copy()
+    fates = np.full(len(answers), NOT_GRADED, dtype=object)
     has_text, model = answers["has_text"].to_numpy(), answers["model"].to_numpy()
     unasked = (answers["state"] == ABSTAINED).to_numpy()
     for number, rubric in enumerate(rubrics):
@@ -256,18 +258,7 @@ def _with_textless(
             counts[waiting[np.argsort(drawn)[:n_more]]] = True
         abstains = 0.0 if rubric.abstention is None else rubric.abstention
         points[own & counts & unasked & ~has_grade] = abstains
-    return counts, points
-
-
-def _fates(
-    answers: pd.DataFrame, points: np.ndarray, counts: np.ndarray, rubrics: Sequence[Rubric]
-) -> np.ndarray:
-    """(answers,) what each counts as, by its model's rubric; rubrics: (models,)."""
-    found = np.full(len(answers), NOT_GRADED, dtype=object)
-    model = answers["model"].to_numpy()
-    for number, rubric in enumerate(rubrics):
-        own = np.flatnonzero(counts & (model == number))
-        found[own] = [rubric.fate(value).value for value in points[own]]
-    unasked = (answers["state"] == ABSTAINED).to_numpy()
-    found[counts & ~answers["has_text"].to_numpy() & ~unasked & np.isnan(points)] = NO_TEXT
-    return found
+        counted = np.flatnonzero(own & counts)
+        fates[counted] = [rubric.fate(value).value for value in points[counted]]
+    fates[counts & ~has_text & ~unasked & np.isnan(points)] = NO_TEXT
+    return points, fates

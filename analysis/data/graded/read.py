@@ -1,15 +1,12 @@
 """Reads all that a study's questions were answered, and how that was graded."""
 
-from collections.abc import Iterator
 from functools import partial
-
-import pandas as pd
 
 from analysis.data.filters import ReportOptions
 from analysis.data.graded import answers as answering
 from analysis.data.graded.answers import questions_shown, read_questions
 from analysis.data.graded.grades import read_grades
-from analysis.data.graded.tables import GradedData, Ints
+from analysis.data.graded.tables import GradedData
 from experiment.models import Study
 from experiment.services.exclusions import Verdicts
 
@@ -32,10 +29,6 @@ def read(
         questions=questions.drop(columns="pk"),
         categories=categories,
         seed=options.seed,
-        read_texts=partial(_texts, answered.answers[["pk", "of_people"]]),
+        read_texts=partial(answering.read_texts, answered.answers[["pk", "of_people"]]),
         **read_grades(study, answered),
     )
-
-
-def _texts(keys: pd.DataFrame, wanted: Ints) -> Iterator[pd.DataFrame]:
-    return answering.read_texts(keys.iloc[wanted])

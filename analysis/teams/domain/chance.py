@@ -102,13 +102,16 @@ class SymmetricHalves:
         log_odds = halves.log_odds(every[:1])[0]
         null = halves.accuracies(every)
         gain = null[:, 0] - null[:, 1]
+        # Two-sided; equal but for rounding counts on both sides
+        above, below = (gain[1:] >= gain[0] - 1e-12).sum(), (gain[1:] <= gain[0] + 1e-12).sum()
+        p = float(min(1.0, 2 * (min(above, below) + 1) / len(gain)))
         rule = RULE.format(halvings=HALVINGS, seed=self.seed, flips=len(turns))
         held = decided(special.expit(log_odds[halves.back]), About(rule))
         loo_accuracy, correlation = _left_out(evidence, folds)
         found = NearChance(
             n_flips=len(turns),
             seed=self.seed,
-            gain_p=_p(gain) if len(turns) else None,
+            gain_p=p if len(turns) else None,
             accuracy_by_chance95=_range(null[1:, 0]),
             gain_by_chance95=_range(gain[1:]),
             left_out_accuracy=loo_accuracy,
@@ -136,7 +139,14 @@ class _Halves:
 
     @classmethod
     def of(cls, evidence: Evidence, folds: Folds, rng: np.random.Generator) -> "_Halves":
-        rows, times, back = _alike(evidence, folds)
+        rows = back = np.arange(len(evidence))
+        times = np.ones(len(evidence))
+        if not evidence.n_humans and folds.people_block is None:
+            # Models say the same on all trials of an item
+            _, rows, back, counts = np.unique(
+                evidence.item, return_index=True, return_inverse=True, return_counts=True
+            )
+            times = counts.astype(float)
         items, item = np.unique(evidence.item[rows], return_inverse=True)
         blocks, block = np.unique(folds.item_block[rows], return_inverse=True)
         halvings = [_half(len(blocks), rng)[block] for _ in range(HALVINGS)]
@@ -194,27 +204,9 @@ class _Halves:
         return np.column_stack([team, members.max(axis=1)])
 
 
-def _alike(evidence: Evidence, folds: Folds) -> tuple[Ints, Floats, Ints]:
-    """Rows to fit, how many trials each stands for, and which row each trial is: models say the same on all of an item's."""
-    if evidence.n_humans or folds.people_block is not None:
-        every = np.arange(len(evidence))
-        return every, np.ones(len(every)), every
-    _, rows, back, counts = np.unique(
-        evidence.item, return_index=True, return_inverse=True, return_counts=True
-    )
-    return rows, counts.astype(float), back
-
-
 def _half(n: int, rng: np.random.Generator) -> Ints:
     """(n,) 0 or 1, as many of each as can be."""
     return rng.permutation(n) % 2
-
-
-def _p(gain: Floats) -> float:
-    """Two-sided, of the first among all; equal but for rounding counts on both sides."""
-    observed, null = gain[0], gain[1:]
-    above, below = (null >= observed - 1e-12).sum(), (null <= observed + 1e-12).sum()
-    return float(min(1.0, 2 * (min(above, below) + 1) / len(gain)))
 
 
 def _range(values: Floats) -> Interval | None:

@@ -108,10 +108,17 @@ def choose_threshold(folds: Folds, judges: Judges, *, seed: int = 42) -> list[As
     """
     folds = coarser(folds, seed)
     sure = certainty(judges.p_model)
+    order = np.argsort(sure, kind="stable")
     chosen = []
     for policy, other in judges.others.items():
-        gain = other - judges.model
-        thresholds = _best_thresholds(sure, gain, folds)
+        gain = other - judges.model  # of deferring
+        thresholds = np.empty(folds.n)
+        for fold in range(folds.n):
+            rows = order[folds.train(fold)[order]]
+            last = np.append(np.flatnonzero(np.diff(sure[rows]) > 0), len(rows) - 1)
+            gains = np.concatenate([[0], np.cumsum(gain[rows])[last]]) if len(rows) else np.zeros(1)
+            around = sure[rows[last]] if len(rows) else sure[:0]
+            thresholds[fold] = _between(around, int(np.argmax(gains)))
         where = sure < thresholds[folds.fold]
         chosen.append(judges.asked(policy, float(np.median(thresholds)), where))
     return chosen
@@ -122,18 +129,6 @@ def _between(sure: Floats, stop: int) -> float:
     if stop == 0:
         return 0.5
     return 1.0 if stop == len(sure) else float((sure[stop - 1] + sure[stop]) / 2)
-
-
-def _best_thresholds(sure: Floats, gain: Floats, folds: Folds) -> Floats:
-    """(folds,) the threshold below which deferring would have gained most in training; gain: (n,) points of deferring."""
-    order = np.argsort(sure, kind="stable")
-    best = np.empty(folds.n)
-    for fold in range(folds.n):
-        rows = order[folds.train(fold)[order]]
-        last = np.append(np.flatnonzero(np.diff(sure[rows]) > 0), len(rows) - 1)
-        gains = np.concatenate([[0], np.cumsum(gain[rows])[last]]) if len(rows) else np.zeros(1)
-        best[fold] = _between(sure[rows[last]] if len(rows) else sure[:0], int(np.argmax(gains)))
-    return best
 
 
 ORDER = (

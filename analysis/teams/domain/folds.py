@@ -196,8 +196,14 @@ class Draws:
     ) -> Iterator[tuple[slice, Floats]]:
         """As `means`, resamples in turn: which, and (resamples, k) means of what `values` gives for rows: (rows, k)."""
         n, block = len(self.item), max(1, BLOCK // max(k, 1))
-        for which, items, people in self._drawn(k):
-            drawn = items.shape[1]
+        streams = [np.random.default_rng(s) for s in np.random.SeedSequence(self.seed).spawn(2)]
+        held = MOST_COUNTS // max(1, self.n_items, self.n_people), MOST_SUMS // max(1, k)
+        most = max(1, min(CHUNK, *held))
+        for first in range(0, self.resamples if self.can_vary else 0, most):
+            drawn = min(most, self.resamples - first)
+            # How often each was drawn: (people, resamples) and (items, resamples)
+            people = _counts(streams[0], drawn, self.n_people)
+            items = _counts(streams[1], drawn, self.n_items)
             sums, total = np.zeros((drawn, k)), np.zeros((drawn, 1))
             size = max(1, min(block, BLOCK // drawn))
             for start in range(0, n, size):
@@ -208,18 +214,7 @@ class Draws:
                 sums += weights.T @ values(rows)
                 total += weights.sum(axis=0)[:, None]
             with np.errstate(invalid="ignore"):
-                yield which, sums / total
-
-    def _drawn(self, k: int) -> Iterator[tuple[slice, Counts, Counts]]:
-        """Resamples in turn: which, and (items, resamples) and (people, resamples) how often each was drawn."""
-        streams = [np.random.default_rng(s) for s in np.random.SeedSequence(self.seed).spawn(2)]
-        most = min(
-            CHUNK, MOST_COUNTS // max(1, self.n_items, self.n_people), MOST_SUMS // max(1, k)
-        )
-        for start in range(0, self.resamples if self.can_vary else 0, max(1, most)):
-            size = min(max(1, most), self.resamples - start)
-            people = _counts(streams[0], size, self.n_people)
-            yield slice(start, start + size), _counts(streams[1], size, self.n_items), people
+                yield slice(first, first + drawn), sums / total
 
 
 def _counts(rng: np.random.Generator, size: int, n: int) -> Counts:

@@ -239,7 +239,18 @@ class Logistic:
         """
         members, evidence = evidence.members, informative(evidence)
         used = coarser(folds, self.seed)
-        used_rows, times, back = _alike(evidence, used)
+        used_rows = back = np.arange(len(evidence))
+        times = np.ones(len(evidence))
+        if evidence.n_humans:  # by participant
+            first = evidence.participant[:, evidence.people_columns[0]]
+            used_rows = np.argsort(first, kind="stable")
+            back = np.argsort(used_rows)
+        elif used.people_block is None:
+            # A team of models says the same on every trial of an item
+            _, used_rows, back, counts = np.unique(
+                evidence.item, return_index=True, return_inverse=True, return_counts=True
+            )
+            times = counts.astype(float)
         small = evidence.rows(used_rows)
         n = n_partitions(len(small), has_people=bool(evidence.n_humans))
         # The first is the seed itself; seeds that follow one another would share divisions
@@ -371,20 +382,6 @@ def some_rows(rows: Rows, seed: Seed = 42) -> Ints:
     turn = (np.arange(n) - np.repeat(starts, np.diff(starts, append=n))) // ROWS_IN_TURN
     place = rng.permutation(int(first.max()) + 1)[first[together]]
     return np.sort(together[np.lexsort((place, turn))[:MOST_ROWS]])
-
-
-def _alike(evidence: Evidence, folds: Folds) -> tuple[Ints, Floats, Ints]:
-    """Rows that are fitted, by participant, how many trials each stands for, and (n,) where each trial is among them."""
-    if evidence.n_humans or folds.people_block is not None:
-        order = np.arange(len(evidence))
-        if evidence.n_humans:
-            order = np.argsort(evidence.participant[:, evidence.people_columns[0]], kind="stable")
-        return order, np.ones(len(order)), np.argsort(order)
-    # A team of models says the same on every trial of an item
-    _, used_rows, back, counts = np.unique(
-        evidence.item, return_index=True, return_inverse=True, return_counts=True
-    )
-    return used_rows, counts.astype(float), back
 
 
 def _features(evidence: Evidence, train: Bools, times: Floats) -> Floats:

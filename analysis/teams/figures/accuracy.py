@@ -307,7 +307,18 @@ def gain(results: TeamResults, is_simulated: bool) -> Figure:
     }
     drawn = _gain_chart(inside, headings, rows)
     of = Shown(union, shown, left_out(shown, union), is_simulated)
-    text = gain_text(of, by_method, _alike(by_method))
+    # Methods that cannot differ on pairs: of two members the surer one decides, as its vote breaks the tie
+    pairs = {
+        m: {
+            r.team.label: (r.n_correct, r.complementarity) for r in by_method[m] if len(r.team) == 2
+        }
+        for m in ALIKE_ON_PAIRS
+        if m in by_method
+    }
+    on_pairs = [m for m in pairs if pairs[m]]
+    are_alike = len(on_pairs) > 1 and all(pairs[m] == pairs[on_pairs[0]] for m in on_pairs)
+    alike = listing([method_name(m) for m in on_pairs]) if are_alike else ""
+    text = gain_text(of, by_method, alike)
     table = pd.concat(frames.values(), ignore_index=True).drop(columns="row")
     return make_figure("teams_gain", drawn, text, plain(table, low="gain_low", high="gain_high"))
 
@@ -349,16 +360,3 @@ def _gain_chart(
     titles = [(headings[name], "") for name in names]
     columns = columns_for(len(names), 3)
     return grid(titles, draw, columns=columns, left=rows.left, height=rows.height)
-
-
-def _alike(by_method: ByMethod) -> str:
-    """Methods that cannot differ on pairs: of two members the surer one decides, as its vote breaks the tie."""
-    pairs = {
-        m: {r.team.label: (r.n_correct, r.complementarity) for r in by_method[m] if len(r.team) == 2}
-        for m in ALIKE_ON_PAIRS
-        if m in by_method
-    }  # fmt: skip
-    found = [m for m in pairs if pairs[m]]
-    if len(found) < 2 or any(pairs[m] != pairs[found[0]] for m in found):
-        return ""
-    return listing([method_name(m) for m in found])

@@ -167,6 +167,15 @@ def complementarity_text(
     known = [r.complementarity for r in of.every if r.complementarity]
     members_tie = any(c.none_right.n > c.all_wrong.n for c in known)
     has_ties = any(r.n_ties for r in of.every) or members_tie
+    # Teams that always follow one member
+    led = [(r, r.leader) for r in of.shown if r.leader]
+    followed = [
+        f"{called(r.team)} always follows {the_member(leader)}, so the other members have no influence."
+        for r, leader in led[:MOST_NAMED]
+    ]
+    n = len(led) - MOST_NAMED
+    if n > 0:
+        followed.append("One more team does so." if n == 1 else f"{n} more teams do so.")
     last = of.shown[-1]
     said = "; ".join(
         f"{part['trials']} on {rows_of(part['n'], last)}, on {number(part['n_team_right'], 0)} of which the team is right"
@@ -183,7 +192,7 @@ def complementarity_text(
             if has_ties
             else "",
             _contradicted(of, method, "both" if are_pairs else "all"),
-            *_led(of.shown),
+            *followed,
             of.picked,
         ),
         f"{called(last.team)}: {said}.",
@@ -205,19 +214,6 @@ def _contradicted(of: Shown, method: Method, everybody: str) -> str:
     why = ": its intercept prefers a side" if method == Method.AS_PUBLISHED else ""
     start = f"Cases in which the team contradicts all its members, summed over {count(len(of.shown), 'team')}: the team is"
     return f"{start} {', and it is '.join(cases)}{why}."
-
-
-def _led(shown: Sequence[TeamResult]) -> list[str]:
-    """Teams that always follow one member."""
-    led = [(r, r.leader) for r in shown if r.leader]
-    said = [
-        f"{called(r.team)} always follows {the_member(leader)}, so the other members have no influence."
-        for r, leader in led[:MOST_NAMED]
-    ]
-    n = len(led) - MOST_NAMED
-    if n > 0:
-        said.append("One more team does so." if n == 1 else f"{n} more teams do so.")
-    return said
 
 
 @dataclass(frozen=True)

@@ -71,7 +71,13 @@ class Bayesian:
 
         Raises NotEnough where a model's evidence does not vary, or there are too few items for the models.
         """
-        evidence, copies = _without_copies(evidence)
+        h = evidence.n_humans
+        models = [m.name for m in evidence.members[h:]]
+        _, first = np.unique(evidence.item, return_index=True)
+        independent = not_copies(evidence.towards_truth[first, h:])
+        copies = [name for k, name in enumerate(models) if k not in independent]
+        if copies:  # models that repeat others
+            evidence = evidence.of([name for name in evidence.names if name not in copies])
         bounds = level_bounds(ratings(evidence), self.n_levels)
         items = count(evidence, bounds)
         names = [m.display_name for m in evidence.members[evidence.n_humans :]]
@@ -174,16 +180,3 @@ def _log_odds(draws: WeightedDraws, items: Items, log_weights: Floats) -> Floats
         for of in (items, items.mirrored)
     ]
     return np.asarray(sides[0] - sides[1])
-
-
-def _without_copies(evidence: Evidence) -> tuple[Evidence, list[str]]:
-    """The evidence without models that repeat others, and their names."""
-    h = evidence.n_humans
-    _, first = np.unique(evidence.item, return_index=True)
-    models = evidence.members[h:]
-    independent = not_copies(evidence.towards_truth[first, h:])
-    left_out = [m.name for k, m in enumerate(models) if k not in independent]
-    if not left_out:
-        return evidence, []
-    names = {m.name for m in models} - set(left_out)
-    return evidence.of([*evidence.names[:h], *sorted(names)]), left_out

@@ -191,8 +191,15 @@ def mode_of(layout: Layout, items: Items, start: Floats | None = None) -> Mode:
     """
     theta = start_of(layout, items) if start is None else start
     before = log_density(layout, theta[None], items)[0]
+    shifts = DIFFERENCE * np.eye(len(theta))
+    around = np.concatenate([np.zeros((1, len(theta))), shifts, -shifts])
     for _ in range(MAX_STEPS):
-        slope, covariance = _local(layout, theta, items)
+        slopes = gradient(layout, theta + around, items)
+        slopes -= (theta + around - layout.prior_mean) / layout.prior_sd**2
+        slope, ahead, behind = slopes[0], *np.split(slopes[1:], 2)
+        curvature = (behind - ahead) / (2 * DIFFERENCE)
+        values, vectors = np.linalg.eigh((curvature + curvature.T) / 2)
+        covariance = (vectors / np.maximum(np.abs(values), 1e-3)) @ vectors.T
         step = covariance @ slope
         decrement = float(slope @ step)
         if decrement < TOLERANCE:
@@ -208,19 +215,6 @@ def mode_of(layout: Layout, items: Items, start: Floats | None = None) -> Mode:
             break
         theta, before = tried[best], after[best]
     return Mode(theta, covariance, float(np.sqrt(decrement)), decrement < 1e-4)
-
-
-def _local(layout: Layout, theta: Floats, items: Items) -> tuple[Floats, Floats]:
-    """Gradient (p,) of the log posterior, and the inverse (p, p) of its negative curvature, made positive."""
-    p = len(theta)
-    shifts = DIFFERENCE * np.eye(p)
-    places = theta + np.concatenate([np.zeros((1, p)), shifts, -shifts])
-    slopes = gradient(layout, places, items)
-    slopes -= (places - layout.prior_mean) / layout.prior_sd**2
-    curvature = (slopes[1 + p :] - slopes[1 : 1 + p]) / (2 * DIFFERENCE)
-    values, vectors = np.linalg.eigh((curvature + curvature.T) / 2)
-    values = np.maximum(np.abs(values), 1e-3)
-    return slopes[0], (vectors / values) @ vectors.T
 
 
 def fit(
