@@ -52,11 +52,13 @@ def read_answers(
     runs = counted(list(rows), questions_shown(study))
     runs = sorted(runs, key=lambda run: run.language_model.name)
     judgments = judgments_of(study, kind)
-    if options.trials == "analysed" and decided is None:
-        judgments = judgments.valid()
-    elif options.trials == "analysed" and decided is not None:
-        judgments = judgments.filter(
-            pk__in=decided.valid_judgments, trial__participant__in=decided.valid_participants
+    if options.trials == "analysed":
+        judgments = (
+            judgments.valid()
+            if decided is None
+            else judgments.filter(
+                pk__in=decided.valid_judgments, trial__participant__in=decided.valid_participants
+            )
         )
     judged = judgments.filter(pk=OuterRef("judgment")).order_by()
     written = WrittenAnswer.objects.filter(Exists(judged))
