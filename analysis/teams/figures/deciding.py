@@ -193,7 +193,7 @@ def deferral(results: TeamResults, is_simulated: bool) -> Figure:
     deciders = list({p.team.label: p.team for p in results.policies}.values())
     shown = deciders
     if len(deciders) > MOST_PANELS:
-        # Teams of models, and then the models that are most accurate alone, in their order
+        # Teams of models, and then the models that are most accurate where fewest are asked, in their order
         alone = {p.team.label: p.accuracy for p in reversed(points)}
         best = sorted(deciders, key=lambda team: (len(team) == 1, -alone[team.label]))[:MOST_PANELS]
         shown = [team for team in deciders if team in best]
