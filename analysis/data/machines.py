@@ -192,7 +192,7 @@ def _scores(chosen: Sequence[tuple[ScoringRun, str]], numbers: Mapping[int, int]
 
 
 def read_corpora(numbers: Mapping[int, int], prefer_imported: bool) -> pd.DataFrame:
-    """What models scored of corpora, as in SourceData; of each model and corpus the newest run."""
+    """Scores of corpora, as in SourceData; of each model and corpus those of the newest run."""
     runs = (
         ScoringRun.objects.exclude(corpus="")
         .filter(status=ScoringRun.Status.FINISHED, language_model__in=numbers)
