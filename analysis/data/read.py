@@ -104,7 +104,7 @@ def read(
     }
     numbers = pd.Index(persons["pk"])
     own, assigned = (
-        table.assign(participant=numbers.get_indexer(table["participant"]))
+        table.assign(participant=numbers.get_indexer(pd.Index(table["participant"])))
         for table in (own, assigned)
     )
     return {
@@ -155,5 +155,5 @@ def _of_source(
 
 def _about(table: pd.DataFrame, items: pd.Index) -> pd.DataFrame:
     """The rows about these items, numbered as they are."""
-    number = items.get_indexer(table["item"])
+    number = items.get_indexer(pd.Index(table["item"]))
     return table.assign(item=number)[number >= 0].reset_index(drop=True)
