@@ -333,9 +333,7 @@ def _judge(participant: Participant, met: Sequence[Trial], sent: Sent) -> Judgme
     is_simulated = participant.kind == Participant.Kind.SIMULATED
     passed_ms = None if is_simulated else server_ms(trial.shown_at, sent.received_at)
     if second is None:
-        abstains = sent.written is not None and sent.written.abstained
-        least_ms = 1000 * participant.study.min_page_s
-        if passed_ms is not None and not abstains and passed_ms < least_ms:
+        if _is_too_soon(participant, sent, passed_ms):
             raise TooSoonError
         arrivals.go_on(participant, trial.stratum, passed_ms)
     answer = asdict(sent.answer)
@@ -374,6 +372,12 @@ def _stored(
     if hasattr(trial, "judgment"):
         return trial.judgment, trial.judgment.idempotency_key
     return None, None
+
+
+def _is_too_soon(participant: Participant, sent: Sent, passed_ms: int | None) -> bool:
+    if passed_ms is None or (sent.written is not None and sent.written.abstained):
+        return False
+    return passed_ms < 1000 * participant.study.min_page_s
 
 
 def _store(
