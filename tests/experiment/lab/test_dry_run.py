@@ -246,10 +246,10 @@ def test_stopping_at_work_removes_whom_it_simulated(
 def test_a_failure_leaves_no_simulated_participants(
     asked: DryRun, study: Study, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fails(*_: Any) -> None:
+    def fails(*_: Any, **__: Any) -> None:
         raise OSError("disk full")
 
-    monkeypatch.setattr(work, "_keep_sample", fails)
+    monkeypatch.setattr(work, "export_trials", fails)
     with pytest.raises(OSError, match="disk full"):
         work.run(asked)
     asked.refresh_from_db()
