@@ -19,7 +19,7 @@ from scoring.backends import parse_model_args
 from scoring.backends.registry import WRITERS, WRITING_HINTS, kind_of
 from scoring.domain.backend import ScoringError
 from scoring.domain.generating import Finish
-from scoring.models.answers import GeneratingJob
+from scoring.models.answers import GeneratingJob, WritingJob
 from scoring.services.asking.settings import Asked, Spending, Unread
 
 J = TypeVar("J", bound=GeneratingJob)
@@ -69,6 +69,7 @@ class ModelCommand(ReportingCommand):
         can_resume: Callable[[J], bool],
         reopen: Callable[[J], J],
         options: Mapping[str, Any],
+        store: Callable[[J], object] | None = None,
     ) -> J:
         """The run to go on with, or a new one; this command's own for a moment.
 
@@ -76,15 +77,17 @@ class ModelCommand(ReportingCommand):
             same: the newest run of the same settings.
             can_resume: true of one that is over with something left.
             reopen: opens the run to go on with.
+            store: keeps a new one.
         """
         goes_on = same is not None and options["resume"]
         with transaction.atomic():
             if same is not None and goes_on:
                 run = renew(reopen(same), draft)
             else:
-                if options["resume"]:
+                # Of runs about a field, each has texts of its own
+                if options["resume"] and not isinstance(draft, WritingJob):
                     _refuse_other(draft)
-                draft.save()
+                (store or type(draft).save)(draft)
                 run = draft
             leases.reserve(run)
         if options["resume"] and not goes_on:

@@ -1,11 +1,11 @@
 from collections import Counter
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from django.core.exceptions import ValidationError
 from django.core.management.base import CommandError, CommandParser
-from django.db import transaction
 
 from experiment.imports.read.rows import FileRefusedError, read_content
 from experiment.models import ResearchField
@@ -16,11 +16,10 @@ from scoring.management.writing import (
     content_of,
     find_field,
     read_asked,
-    renew,
     run_data,
     spending_lines,
 )
-from scoring.models import DraftingRun, GeneratedDraft
+from scoring.models import GeneratedDraft
 from scoring.services.asking.settings import newest_same
 from scoring.services.drafting import runs
 from scoring.services.drafting.sources import SourceAbstract, of_fetched, of_table
@@ -62,7 +61,9 @@ class Command(WritingCommand):
             instructions=content_of(options["instructions"]),
             repairs=options["repairs"],
         )
-        run = self._run_for(draft, abstracts, options)
+        store = partial(runs.store, abstracts=abstracts)
+        how = (runs.can_resume, leases.reopen, options, store)
+        run = self.go_on_or_begin(draft, newest_same(draft), *how)
         run = self.work_off(run, runs.run, ("drafts", "abstracts"), options)
 
         drafts, rows = list(run.drafts.select_related("item").prefetch_related("attempts")), []
@@ -98,21 +99,3 @@ class Command(WritingCommand):
             return of_table(read_content(path), research_field)[:limit]
         except FileRefusedError as error:
             raise CommandError(str(error)) from error
-
-    def _run_for(
-        self, draft: DraftingRun, abstracts: list[SourceAbstract], options: Mapping[str, Any]
-    ) -> DraftingRun:
-        """The run to go on with, or a new one; this command's own for a moment."""
-        same = newest_same(draft)
-        with transaction.atomic():
-            if same is not None and options["resume"]:
-                run = renew(leases.reopen(same), draft)
-            else:
-                run = runs.store(draft, abstracts)
-            leases.reserve(run)
-        if same is not None and run != same and same.status != DraftingRun.Status.FINISHED:
-            self.stderr.write(
-                f"Run {same.pk} with the same settings has reached {same.done} of {same.total}; --resume would continue it. Run "
-                f"{run.pk} starts from the beginning."
-            )
-        return run

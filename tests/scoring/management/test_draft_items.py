@@ -67,6 +67,22 @@ class TestTheCommand:
         assert said == "Abstracts left out: 1 (retracted).\n"
         assert Item.objects.get().doi == "10.1234/1"
 
+    def test_resumed_goes_on_and_says_what_begins(
+        self, stub: ChatStub, cooking: ResearchField, tmp_path: Path
+    ) -> None:
+        two = arguments(stub, csv_of((1, 2), tmp_path / "two.csv"))
+        stub.script = ["", "401"]
+        refusal("draft_items", *two)
+        stood = DraftingRun.objects.get()
+        assert "--resume would continue it" in called("draft_items", *two)[1]
+        DraftingRun.objects.exclude(pk=stood.pk).delete()
+        assert json_of("draft_items", *two, "--resume")["run"] == stood.pk
+
+        # Other abstracts are another run, whatever is left of the first
+        DraftingRun.objects.filter(pk=stood.pk).update(status="failed")
+        other = arguments(stub, csv_of((3,), tmp_path / "three.csv"), "--resume")
+        assert "No earlier run has these settings. Run" in called("draft_items", *other)[1]
+
     def test_takes_the_field_of_a_study_and_instructions_of_a_file(
         self, stub: ChatStub, cooking: ResearchField, tmp_path: Path
     ) -> None:
