@@ -18,17 +18,21 @@ from analysis.report.chapters.finetuning.results import (
 )
 from analysis.report.chapters.memorisation.words import IN_TRAINING
 from analysis.report.families import family_sentences, too_few
+from analysis.stats.estimates import PairedTest
 from analysis.stats.verdicts import Verdict
 from lib import formatting as f
 
 Compared = Sequence[tuple[TunedModel, Comparison]]
 
 SHOWN = 3  # models with sentences of their own; the tables have all
-# The version whose log perplexity clearly fell more
+# The version whose log perplexity clearly fell more, or rose less
 FAVOURED = {
-    Verdict.ABOVE: "The originals gained more than the altered versions, so part of what the model learned distinguishes the two.",
+    Verdict.ABOVE: (
+        "Compared with the altered versions, the originals became more predictable, so part of what the model learned distinguishes the two."
+    ),
     Verdict.BELOW: (
-        "The altered versions gained more than the originals, so what the model learned does not help to distinguish the two."
+        "Compared with the originals, the altered versions became more predictable, so what the model learned does not help to "
+        "distinguish the two."
     ),
     Verdict.TOO_FEW: "There are too few test cases to say whether either version gained more.",
     Verdict.UNCLEAR: (
@@ -55,8 +59,7 @@ def finetuning_page(source: SourceResults, about: About) -> Page:
             side = "below" if fall.mean_difference >= 0 else "above"
             on_corpora.append(
                 f"On {f.count(corpus.n_texts, 'text')} of “{corpus.label}” the mean log perplexity of {model.label} is "
-                f"{f.number(abs(fall.mean_difference), 3)} nats per token {side} its base's (before minus after, 95% CI "
-                f"{f.interval(fall.ci95, 3)})."
+                f"{f.number(abs(fall.mean_difference), 3)} nats per token {side} its base's ({_ends(fall)})."
             )
     other_prompts = [
         f"{model.base_label} and {model.label} received different prompts ({model.prompts[0]}, {model.prompts[1]}), so their "
@@ -110,8 +113,7 @@ def _pair(model: TunedModel, found: Comparison) -> str:
     return sentences(
         decisions,
         change,
-        f"The perplexity of original texts {fell} by {f.number(abs(ppl.mean_difference), 3)} (before minus after, "
-        f"95% CI {f.interval(ppl.ci95, 3)}).",
+        f"In this sample, the perplexity of original texts {fell} by {f.number(abs(ppl.mean_difference), 3)} ({_ends(ppl)}).",
         f"Log perplexity, before minus after: {original} nats per token on original texts, {altered} on altered ones; the "
         f"difference is {difference} (95% CI {f.interval(nats.interaction.ci95, 4)}).",
         FAVOURED[model.interaction_verdict] if model.interaction_verdict else "",
@@ -147,8 +149,8 @@ def _many(compared: Compared, tests: Families | None) -> tuple[list[str], str]:
     few = f"{said} " if (said := too_few(verdicts)) else ""
     return [counted], (
         f"The log perplexity of original texts fell in {f.number(fell, 0)} of {f.count(len(with_one_prompt), 'model')}. After "
-        f"Holm's correction, it clearly fell more than that of altered versions in {f.number(more, 0)}, and clearly less in "
-        f"{f.number(less, 0)}. {few}A gain that both versions share reflects the language of the field. Only the difference helps to "
+        f"Holm's correction, it clearly fell more, or rose less, than that of altered versions in {f.number(more, 0)}, and clearly fell less, or "
+        f"rose more, in {f.number(less, 0)}. {few}A gain that both versions share reflects the language of the field. Only the difference helps to "
         "distinguish them."
     )
 
@@ -159,6 +161,14 @@ def _reason(results: Sequence[Any]) -> str:
     if not missing or len(missing) < len(results):
         return ""
     return sentences(missing[0].reason, missing[0].needed)
+
+
+def _ends(fall: PairedTest) -> str:
+    """The interval of a fall, or of a rise if the mean is below 0, so that it holds the size that the sentence gives."""
+    if fall.ci95 is None or fall.mean_difference >= 0:
+        return f"95% CI {f.interval(fall.ci95, 3)}"
+    low, high = fall.ci95
+    return f"95% CI {f.interval((-high, -low), 3)}"
 
 
 def _cutoffs(models: Sequence[TunedModel]) -> str:

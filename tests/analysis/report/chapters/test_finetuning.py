@@ -25,7 +25,7 @@ from analysis.report.families import family_sentences
 from analysis.stats import NotEnough
 from analysis.stats.families import Family
 from analysis.stats.verdicts import Verdict
-from lib.formatting import percent
+from lib.formatting import number, percent
 from tests.analysis.report.chapters.chapter_results import figure_of, page_of, results_of
 
 FINETUNING = chapter_named("finetuning")
@@ -221,8 +221,8 @@ def test_without_knowing_what_the_tuning_read_nothing_is_said_of_cut_offs(
 @pytest.mark.parametrize(
     ("verdict", "accuracy", "texts"),
     [
-        (Verdict.ABOVE, "", "The originals gained more"),
-        (Verdict.BELOW, "", "The altered versions gained more"),
+        (Verdict.ABOVE, "", "the originals became more predictable"),
+        (Verdict.BELOW, "", "the altered versions became more predictable"),
         (Verdict.UNCLEAR, "do not show a change of accuracy", "do not show that either version"),
         (Verdict.TOO_FEW, "whether accuracy changed", "whether either version gained more"),
     ],
@@ -264,10 +264,13 @@ def test_the_perplexity_of_originals_fell_or_rose(
 ) -> None:
     model = pair_of(small)
     found = need(model.comparison)
-    test = replace(found.ppl_correct.test, mean_difference=difference)
+    low, high = difference - 1, difference + 2
+    test = replace(found.ppl_correct.test, mean_difference=difference, ci95=(low, high))
     other = replace(found, ppl_correct=replace(found.ppl_correct, test=test))
     text = text_of(of_models(replace(model, comparison=other)))[0]
-    assert f"original texts {changed} by {abs(difference):.3f} (before minus after, 95% CI " in text
+    ends = (low, high) if changed == "fell" else (-high, -low)
+    interval = " to ".join(number(end, 3) for end in ends)
+    assert f"original texts {changed} by {abs(difference):.3f} (95% CI {interval})" in text
 
 
 @pytest.mark.parametrize("n_clear", [0, 1, 2])
@@ -297,7 +300,8 @@ def test_many_models_are_said_together(small: SourceData, n_clear: int) -> None:
         f"over these 4 tests and 2 tests of the chapter's other question, {n_clear} {are} significant (p below .05). The estimates correlate at 0.25 "
         f"on average, so the 4 tests correspond to about 1.5 independent tests.{'' if n_clear else none}"
     )
-    assert "clearly fell more than that of altered versions in 1, and clearly less in 1." in texts
+    assert "clearly fell more, or rose less, than that of altered versions in 1, and" in texts
+    assert "clearly fell less, or rose more, in 1." in texts
     better = text_of(of_models(models[0], models[0], *models[2:]))[0]
     assert (
         ", 2 have higher accuracies than their base models in this sample, and 2 lower ones."
