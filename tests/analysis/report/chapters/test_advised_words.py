@@ -184,7 +184,7 @@ def analysis(code: str, value: float, of: tuple[float, int]) -> Analysis:
         (0.1, CLEAR, "Intention to treat, by all answers of 50 participants of the two arms who gave any (1,200 trials), gives the same conclusion on “advised” against “alone”: +10.0 points"),
         (-0.1, CLEAR, "By intention to treat, with all answers of 50 participants of the two arms who gave any (1,200 trials), “advised” and “alone” differ: \u221210.0 points"),
         (0.1, UNCLEAR, "“advised” and “alone” do not clearly differ: +10.0 points"),
-        (0.1, TOO_FEW, "there are too few to say whether “advised” and “alone” differ: +10.0 points"),
+        (0.1, TOO_FEW, "there are too few participants or test cases to say whether “advised” and “alone” differ: +10.0 points"),
     ],
 )  # fmt: skip
 def test_intention_to_treat_follows_its_verdict(
@@ -192,6 +192,14 @@ def test_intention_to_treat_follows_its_verdict(
 ) -> None:
     own = accuracy(comparison(0.1, CLEAR), others=(analysis(ASSIGNED, value, of),))
     assert words in said(on_accuracy(own))[1]
+
+
+def test_analyses_of_too_few_have_no_conclusion_that_could_be_the_same_or_change() -> None:
+    others = (analysis(ASSIGNED, 0.1, TOO_FEW), analysis("no_rules", 0.1, UNCLEAR))
+    own = accuracy(comparison(0.1, TOO_FEW), others=others)
+    (assigned,) = on_accuracy(own)[1].items
+    assert "too few participants or test cases to say whether" in assigned
+    assert "same conclusion" not in assigned
 
 
 def test_rules_that_turn_a_conclusion_are_named_after_intention_to_treat() -> None:
@@ -247,7 +255,7 @@ def test_an_arm_whose_measures_are_missing_has_no_sentence() -> None:
 
 
 def test_corrected_and_kept_answers_stand_before_what_was_followed() -> None:
-    followed = Detection(700, 500, 0.8, 0.3, 0.8, 0.3, 1.37, None, 0.1, None)
+    followed = Detection(700, 500, 0.8, 0.3, 0.8, 0.3, 1.37, (0.9, 1.84), 0.1, None)
     corrected, advised = words_of(
         rair=estimate(0.4), rsr=estimate(0.9, ends=False), detection=followed
     )
@@ -257,7 +265,16 @@ def test_corrected_and_kept_answers_stand_before_what_was_followed() -> None:
     )
     assert advised == (
         "In the arm “advised”, the final answer was the advised one in 80.0% of trials with right advice and in 30.0% of those with wrong "
-        "advice: a sensitivity d' of 1.37."
+        "advice: a sensitivity d' of 1.37 (95% CI 0.90 to 1.84)."
+    )
+
+
+def test_a_sensitivity_without_an_interval_is_not_said() -> None:
+    # Of corrected shares, d' is 0.29 although both kinds of advice were followed alike
+    (advised,) = words_of(detection=Detection(2, 1, 1, 1, 5 / 6, 3 / 4, 0.29, None, -0.82, None))
+    assert advised.endswith(
+        "in 100.0% of trials with right advice and in 100.0% of those with wrong advice, which are too few for an interval of the "
+        "sensitivity d'."
     )
 
 

@@ -76,9 +76,11 @@ def _other_analyses(own: AccuracyWithAdvice) -> list[str]:
     verdicts = {one.name: one.verdict for one in own.comparisons}
     assigned, turned = [], []
     for analysis, one in analyses_of(own):
-        is_same = one.verdict is verdicts.get(one.name)
+        verdict = verdicts.get(one.name)
+        is_same = one.verdict is verdict
         if analysis.code != ASSIGNED:
-            if not is_same:
+            # Without a clear difference in either, no conclusion changes
+            if not is_same and (one.verdict.is_clear or (verdict and verdict.is_clear)):
                 turned.append(
                     f"The conclusion on “{one.name}” changes in this analysis: {analysis.what}"
                 )
@@ -90,12 +92,12 @@ def _other_analyses(own: AccuracyWithAdvice) -> list[str]:
         points = points_of(one.accuracy, one.p_holm)
         by_intention = f"By intention to treat, with {people}"
         arms = f"“{one.name}” and “{one.reference}”"
-        if is_same:
+        if is_same and one.verdict is not Verdict.TOO_FEW:
             said = f"Intention to treat, by {people}, gives the same conclusion on “{one.name}” against “{one.reference}”"
         elif one.verdict is Verdict.UNCLEAR:
             said = f"{by_intention}, {arms} do not clearly differ"
         elif one.verdict is Verdict.TOO_FEW:
-            said = f"{by_intention}, there are too few to say whether {arms} differ"
+            said = f"{by_intention}, there are too few participants or test cases to say whether {arms} differ"
         else:
             said = f"{by_intention}, {arms} differ"
         assigned.append(f"{said}: {points}.")

@@ -86,11 +86,19 @@ def on_reliance(reliance: Reliance) -> list[Paragraph]:
             )
     for arm in arms:
         if signal := present(arm.detection):
-            sensitivity = f.with_interval(f.number(signal.d_prime), f.interval(signal.d_prime_ci95))
-            answers.append(
+            followed = (
                 f"In the arm “{arm.name}”, the final answer was the advised one in {f.percent(signal.followed_right)} of trials with right "
-                f"advice and in {f.percent(signal.followed_wrong)} of those with wrong advice: a sensitivity d' of {sensitivity}."
+                f"advice and in {f.percent(signal.followed_wrong)} of those with wrong advice"
             )
+            # d' is that of corrected shares, which differ even where the observed ones are equal
+            if signal.d_prime_ci95 is None:
+                said = f"{followed}, which are too few for an interval of the sensitivity d'."
+            else:
+                sensitivity = f.with_interval(
+                    f.number(signal.d_prime), f.interval(signal.d_prime_ci95)
+                )
+                said = f"{followed}: a sensitivity d' of {sensitivity}."
+            answers.append(said)
     return [*itemised(answers), *itemised(weighed), *itemised(rated)]
 
 
