@@ -101,8 +101,9 @@ DECIDERS_COMPARED = (
     "is corrected for all tests of the chapter, with all pairs of deciders among them, because the most accurate one was chosen by the same data."
 )
 LEARNS_NOISE = (
-    "Neither people nor the adviser can be told from chance on these trials. A team that is fitted to them would learn noise, which "
-    "is negatively correlated with the test case that is held out; no computed team is shown."
+    "On these trials, neither people's first answers nor the adviser's choices can be told from chance: no interval of their accuracies, "
+    "with 95% for both together, excludes 50%. A team that is fitted to them would learn noise, which is negatively correlated with the "
+    "test case that is held out; no computed team is shown."
 )
 COMPUTED = (Method.LOGISTIC, Method.BAYESIAN)
 SHOWN_AS_SHARES = ("agreement", "switching", "rair", "rsr", "overreliance", "underreliance")

@@ -438,6 +438,7 @@ def test_a_share_of_the_computed_gain_has_its_interval_where_there_is_one() -> N
 
 def test_each_decider_has_a_name_in_sentences_and_in_the_figure() -> None:
     assert WITHIN_SENTENCES.keys() == DECIDERS.keys()
-    assert advised_teams_figure(teams((ADVISER, CLEAR))).alt == (
-        "people after advice 80.0%; adviser alone 70.0%."
-    )
+    figure = advised_teams_figure(own := teams((ADVISER, CLEAR)))
+    assert figure.alt == "people after advice 80.0%; adviser alone 70.0%."
+    assert "Computed teams combine" in figure.caption
+    assert "There is no computed team." in advised_teams_figure(replace(own, teams=())).caption

@@ -1,7 +1,7 @@
 """Real decisions beside computed teams, in sentences."""
 
 from analysis.codec import present
-from analysis.presentation import FigureText, Paragraph, itemised, paragraphs
+from analysis.presentation import FigureText, Paragraph, itemised, paragraphs, sentences
 from analysis.report.chapters.advised.results import (
     ComputedTeam,
     PairOfDeciders,
@@ -84,7 +84,12 @@ def advised_teams_figure(own: RealAndComputed) -> FigureText:
     )
     return FigureText(
         "Real decisions with advice and computed teams",
-        f"n = {counted}, the same in each row. Computed teams combine the first answer and the advice, and are evaluated on test cases "
-        f"that were not used in their fit. Lines are {CLUSTERED}",
+        sentences(
+            f"n = {counted}, the same in each row.",
+            "Computed teams combine the first answer and the advice, and are evaluated on test cases that were not used in their fit."
+            if own.teams
+            else "There is no computed team.",
+            f"Lines are {CLUSTERED}",
+        ),
         f"{right}.",
     )
