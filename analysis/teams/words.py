@@ -132,8 +132,8 @@ def near_chance(result: TeamResult) -> str:
     if chance is None:
         return ""
     start = (
-        "The interval of the accuracy of each member of this team includes 50%, with 95% for all members together. A fit to such members may "
-        "learn only noise."
+        "The interval of the accuracy of each member of this team includes 50%, with 95% for all members that were considered together. A "
+        "fit to such members may learn only noise."
     )
     if not chance.n_flips:
         return sentences(

@@ -101,6 +101,16 @@ def test_one_of_many_guessers_who_looks_better_by_chance_is_not_told_from_chance
     assert near_chance(replace(alone, n_among=30))
 
 
+@pytest.mark.parametrize(("n_items", "is_told"), [(10, True), (8, False)])
+@pytest.mark.parametrize("side", [1, -1])
+def test_a_member_that_is_always_right_or_wrong_is_told_by_as_many_coins(n_items, is_told, side):
+    """Of 7 members, one of 8 coins that fall alike is no surprise (2 / 2^8 > .05 / 7), one of 10 is."""
+    pair = guessing(n_items, 1)
+    signed = np.column_stack([side * pair.truth, pair.signed[:, 1]])
+    always = replace(pair, signed=signed).of(["m0"])
+    assert near_chance(replace(always, n_among=7)) != is_told
+
+
 @pytest.mark.parametrize("method", [name for name in METHODS if name != Method.LOGISTIC])
 def test_where_fits_are_not_repeated_no_p_and_no_interval_is_given(method):
     result = tried(guessing(24, 5), method)
