@@ -45,6 +45,11 @@ class NoiseCeiling:
     seed: int
     method: str = CEILING
 
+    @property
+    def is_clear(self) -> bool:
+        """Whether the reliability is above 0 by its interval."""
+        return self.ci95 is not None and self.ci95[0] > 0
+
 
 def rank_correlations(difficulties: npt.ArrayLike) -> Floats:
     """Spearman's rho of every pair of rows of (judges, items), ties at their mean rank: (judges, judges).
@@ -136,13 +141,20 @@ def spearman_brown(r: float) -> float:
     return 2 * r / (1 + abs(r))
 
 
-def corrected(rho: float, reliability: float) -> float | None:
-    """A correlation freed of the noise of one side, rho / sqrt(reliability); None where that is not positive.
+def corrected(rho: float, halves: NoiseCeiling) -> float | None:
+    """A correlation freed of the noise of one side, rho / sqrt(reliability).
 
-    >>> corrected(0.2, 0.25), corrected(0.2, -0.1)
-    (0.4, None)
+    None where the reliability is not clearly above 0, since its root divides, or the quotient is no correlation.
+
+    >>> clear = NoiseCeiling(1 / 7, 0.25, (0.04, 0.5), 1000, 20, 42)
+    >>> unclear = NoiseCeiling(1 / 7, 0.25, (-0.1, 0.5), 1000, 20, 42)
+    >>> corrected(0.2, clear), corrected(0.2, unclear), corrected(0.6, clear)
+    (0.4, None, None)
     """
-    return rho / float(np.sqrt(reliability)) if reliability > 0 else None
+    if not halves.is_clear:
+        return None
+    freed = rho / float(np.sqrt(halves.spearman_brown))
+    return freed if abs(freed) <= 1 else None
 
 
 def _row_correlations(x: Floats, y: Floats) -> Floats:

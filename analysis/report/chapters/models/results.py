@@ -133,7 +133,7 @@ def _reliability(data: SourceData, mean: float | None) -> Reliability:
     trials = data.need_trials()
     right = np.bincount(trials["item"], weights=trials["is_correct"], minlength=data.n_items)
     halves = noise_ceiling(right, data.item_counts, seed=data.seed)
-    freed = None if mean is None else corrected(mean, halves.spearman_brown)
+    freed = None if mean is None else corrected(mean, halves)
     return Reliability(model_human_mean_corrected=freed, halves=halves)
 
 

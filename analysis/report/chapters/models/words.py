@@ -100,6 +100,9 @@ def _reliability(people: Reliability) -> str:
         "People's agreement about which test cases are easy, measured as the split-half reliability of their accuracies, is "
         f"{reliability} after Spearman-Brown ({f.count(halves.n_splits, 'random split')}).",
         ""
+        if halves.is_clear
+        else "This is not clearly above 0, so no correlation is corrected for it.",
+        ""
         if corrected is None
         else f"After correction for this reliability, the correlation between models and people is {f.coefficient(corrected)}.",
     )

@@ -14,9 +14,11 @@ from analysis.report.chapters.models.results import (
     ContextAccuracy,
     Integration,
     RankAgreement,
+    Reliability,
 )
 from analysis.report.chapters.models.words import integration_figure as integration_words
 from analysis.report.contents import chapter_named
+from analysis.stats.agreement import corrected
 from analysis.stats.estimates import proportion
 from lib.formatting import coefficient, coefficient_interval, percent
 from tests.analysis.report.chapters.chapter_results import page_of, results_of
@@ -55,6 +57,21 @@ def test_agreement_of_people_is_said_by_its_value_and_interval(
     assert coefficient_interval((0.01, 0.97)) in text
     assert "limited" not in text
     assert "(scored so that larger values mean easier) and the human accuracy" in text
+
+
+@pytest.mark.parametrize(("low", "is_said"), [(0.01, True), (-0.77, False)])
+def test_no_correlation_is_corrected_for_a_reliability_that_is_not_clear(
+    small: SourceData, low: float, is_said: bool
+) -> None:
+    """Divided by the root of .015, a mean of -.095 was said to be -.789."""
+    found = agreement(small)
+    halves = replace(need(found.noise_ceiling).halves, spearman_brown=0.5, ci95=(low, 0.97))
+    freed = corrected(0.2, halves)
+    assert (freed is not None) == is_said
+    own = replace(found, noise_ceiling=Reliability(freed, halves))
+    text = page_of(AGREEMENT, SourceResults("human", {Agreement: Agreement(own)}))[1]
+    assert ("After correction for this reliability, the correlation" in text) == is_said
+    assert ("not clearly above 0" in text) != is_said
 
 
 def integration(data: SourceData) -> ContextAccuracy:
