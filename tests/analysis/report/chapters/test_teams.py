@@ -49,6 +49,27 @@ def test_it_names_the_panel_the_best_team_and_that_being_picked_flatters_it():
     assert own.finding.endswith("because it was selected as the best.")
 
 
+@pytest.mark.parametrize(
+    ("n_alike", "words"),
+    [
+        (0, "has the highest observed accuracy. Its"),
+        (1, "accuracy, as has 1 other. Its"),
+        (2, "accuracy, as have 2 others. Its"),
+    ],
+)
+def test_the_best_team_is_not_said_to_be_alone_where_others_are_as_accurate(
+    n_alike: int, words: str
+) -> None:
+    found = teaming()
+    teams = [row for row in found.logistic if len(row.team) > 1]
+    alike = [row.team.label for row in teams[: n_alike + 1]]
+    rows = tuple(
+        replace(row, accuracy=0.99 if row.team.label in alike else row.accuracy)
+        for row in found.logistic
+    )
+    assert words in page(replace(found, logistic=rows))[1]
+
+
 def test_tables_have_all_teams_and_a_model_with_an_adapter_as_one_member():
     own, _ = page(teaming())
     teams = captioned(own, "Members and their teams")
