@@ -380,6 +380,7 @@ class Complementarity:
 
     A member that ties is not right: none_right are trials on which each is wrong or ties, all_wrong those of them on which nobody ties.
     only_first, only_second: of pairs, trials on which that member alone is right; they add up to some_right.
+    leader: name of the member that the team is right, wrong and ties with on all trials; None where there is none, or all members agree.
     """
 
     all_right: Tried
@@ -389,14 +390,7 @@ class Complementarity:
     only_first: OnlyOne | None
     only_second: OnlyOne | None
     patterns: tuple[Pattern, ...]
-
-    def by_right(self, names: tuple[str, ...]) -> tuple[tuple[tuple[str, ...], Tried], ...]:
-        """Trials by the names of those who are right; empty where that is not known."""
-        if self.only_first and self.only_second:
-            only = tuple(((one.member,), one) for one in (self.only_first, self.only_second))
-            return ((names, self.all_right), ((), self.none_right), *only)
-        known = tuple((p.right, p) for p in self.patterns if p.right is not None)
-        return known if len(known) == len(self.patterns) else ()
+    leader: str | None
 
 
 @dataclass(frozen=True)
@@ -485,17 +479,9 @@ class TeamResult:
 
     @property
     def leader(self) -> Member | None:
-        """The member whose choices the team's are on all trials; None where there is none, or it is not known."""
-        found = self.complementarity
-        kinds = found.by_right(self.team.names) if found else ()
-        n = len(self.team)
-        if not any(0 < len(right) < n and tried.n for right, tried in kinds):
-            return None  # members that always agree
-        for m in self.team.members:
-            # Right on each of the trials on which it is, and on no other
-            if all(t.n_team_right == (t.n if m.name in right else 0) for right, t in kinds):
-                return m
-        return None
+        """The member whose choices the team's are on all trials, also where it ties."""
+        name = self.complementarity.leader if self.complementarity else None
+        return next((m for m in self.team.members if m.name == name), None)
 
 
 @dataclass(frozen=True)

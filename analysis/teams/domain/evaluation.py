@@ -114,6 +114,8 @@ def complementarity(names: Names, points: Floats, team: Floats) -> Complementari
     >>> found = complementarity(("a", "b"), 1.0 * np.array([first, second]).T, np.array([1, 1, 0, 0.5]))
     >>> found.only_first, found.only_second
     (OnlyOne(n=1, n_team_right=1, n_team_ties=0, member='a'), OnlyOne(n=1, n_team_right=0, n_team_ties=0, member='b'))
+    >>> complementarity(("a", "b"), np.array([[0.5, 0.0], [1.0, 0.0]]), np.array([0.0, 1.0])).leader is None  # a ties where b decides
+    True
     """
     if len(names) < 2:
         raise NotEnough("One member cannot disagree.", "A team of at least two is needed.")
@@ -130,6 +132,7 @@ def complementarity(names: Names, points: Floats, team: Floats) -> Complementari
     follows = agreed & (team == np.where(2 * n_right > len(names), RIGHT, WRONG))
     tried = _tried(some, team)
     is_pair = len(names) == 2
+    follows = (points == team[:, None]).all(axis=0) & (points != points[:, :1]).any()
     return Complementarity(
         all_right=_tried(all_right, team),
         some_right=SomeRight(
@@ -140,6 +143,7 @@ def complementarity(names: Names, points: Floats, team: Floats) -> Complementari
         only_first=first if is_pair else None,
         only_second=second if is_pair else None,
         patterns=_patterns(names, is_right, team),
+        leader=names[follows.argmax()] if follows.any() else None,
     )
 
 

@@ -156,8 +156,9 @@ def test_a_team_that_goes_against_its_members_is_named_and_so_is_one_that_follow
         some_right=SomeRight(70, 40, 0, 0, 0),
         only_first=OnlyOne(30, 0, 0, "human"),
         only_second=OnlyOne(40, 40, 0, "org/model-0"),
+        leader="org/model-0",
     )
-    against = replace(all_of, none_right=Tried(9, 2, 0), all_wrong=Tried(9, 2, 0))
+    against = replace(all_of, leader=None, none_right=Tried(9, 2, 0), all_wrong=Tried(9, 2, 0))
     for own, leader, said in (
         (all_of, "org/model-0", "always follows Model 0"),
         (against, None, "right on 2 trials on which both members were wrong"),

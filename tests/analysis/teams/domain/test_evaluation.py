@@ -224,6 +224,23 @@ def test_members_that_tie_are_neither_right_nor_wrong():
     assert (some.n, some.n_majority, some.n_follows_majority) == (3, 2, 2)
 
 
+@pytest.mark.parametrize(
+    ("team", "leader"),
+    [
+        ([1, 0, 0.5, 0], "a"),
+        ([1, 0, 1, 0], "b"),
+        # As a, but b decides where a ties: b has an influence
+        ([1, 0, 0, 0], None),
+    ],
+)
+def test_a_team_follows_a_member_only_if_it_ties_with_it_too(team, leader):
+    points = np.array([[1, 1], [0, 0], [0.5, 1], [0, 0]])
+    found = complementarity(("a", "b"), points, np.array(team, dtype=float))
+    assert found.leader == leader
+    alike = complementarity(("a", "b"), points[[0, 1]], np.array([1.0, 0.0]))
+    assert alike.leader is None
+
+
 def test_one_member_cannot_disagree():
     with pytest.raises(NotEnough, match="at least two"):
         complementarity(("a",), np.ones((3, 1), bool), np.ones(3, bool))
