@@ -406,6 +406,27 @@ def test_the_most_accurate_decisions_follow_the_verdicts_of_others(
     assert last == "No Bayesian team."
 
 
+@pytest.mark.parametrize(
+    ("of_first", "verdict", "words"),
+    [
+        (0.6, CLEAR, "the most accurate decisions were those of the adviser alone and people after advice: 80.0% were right."),
+        (0.6, UNCLEAR, "the decisions of the adviser alone and people after advice had the highest accuracy (80.0%), which is not clearly different from that of people before advice (60.0%)."),
+        (0.8, UNCLEAR, "the decisions of people before advice, the adviser alone and people after advice had the same accuracy (80.0%)."),
+    ],
+)  # fmt: skip
+def test_deciders_that_are_equally_accurate_are_named_together(
+    of_first: float, verdict: tuple[float, int], words: str
+) -> None:
+    own = teams((FIRST, verdict), (ADVISER, UNCLEAR))
+    accuracies = {FIRST: of_first, ADVISER: 0.8, FINAL: 0.8}
+    order = (FIRST, ADVISER, FINAL)
+    deciders = sorted(
+        (replace(one, accuracy=estimate(accuracies[one.code])) for one in own.deciders),
+        key=lambda one: order.index(one.code),
+    )
+    assert said(on_teams(replace(own, deciders=tuple(deciders))))[0].endswith(words)
+
+
 def test_a_share_of_the_computed_gain_has_its_interval_where_there_is_one() -> None:
     def realised(own: RealAndComputed) -> str:
         return said(on_teams(own))[1]

@@ -9,6 +9,7 @@ from analysis.report.chapters.advised.results import (
 )
 from analysis.report.chapters.advised.tables import DECIDERS, FINAL, FIRST
 from analysis.report.chapters.advised.words.estimates import CLUSTERED, points_of
+from analysis.stats.arrays import ROUNDING
 from analysis.stats.verdicts import Verdict
 from analysis.teams.domain.advised import ADVISER
 from analysis.teams.results import Method
@@ -25,23 +26,28 @@ WITHIN_SENTENCES = {
 
 def on_teams(own: RealAndComputed) -> list[Paragraph]:
     pairs = {frozenset((pair.first, pair.second)): pair for pair in own.pairs}
+    realised = [_realised(t, pairs[frozenset((FIRST, t.method.value))]) for t in own.teams]
+    return [Paragraph(_most_accurate(own)), *itemised(realised), *paragraphs(*own.not_possible)]
+
+
+def _most_accurate(own: RealAndComputed) -> str:
     best = next(one for one in own.deciders if one.best_minus is None)
     trials, right = f.count(own.n_trials, "trial"), f.percent(best.accuracy.value)
-    name = WITHIN_SENTENCES[best.code]
+    alike = [one for one in own.deciders if one.accuracy.value >= best.accuracy.value - ROUNDING]
+    name = f.listing([WITHIN_SENTENCES[one.code] for one in alike])
+    if len(alike) == len(own.deciders):
+        return f"On the same {trials}, the decisions of {name} had the same accuracy ({right})."
     highest = f"On the same {trials}, the decisions of {name} had the highest accuracy ({right})"
+    if any(one.verdict is Verdict.TOO_FEW for one in own.deciders):
+        return f"{highest}. There are too few participants or test cases to say whether they were more accurate than those of others."
     near = [
         f"{WITHIN_SENTENCES[one.code]} ({f.percent(one.accuracy.value)})"
         for one in own.deciders
-        if one.verdict is Verdict.UNCLEAR
+        if one not in alike and one.verdict is Verdict.UNCLEAR
     ]
-    if any(one.verdict is Verdict.TOO_FEW for one in own.deciders):
-        found = f"{highest}. There are too few participants or test cases to say whether they were more accurate than those of others."
-    elif near:
-        found = f"{highest}, which is not clearly different from that of {f.listing(near)}."
-    else:
-        found = f"On the same {trials}, the most accurate decisions were those of {name}: {right} were right."
-    realised = [_realised(t, pairs[frozenset((FIRST, t.method.value))]) for t in own.teams]
-    return [Paragraph(found), *itemised(realised), *paragraphs(*own.not_possible)]
+    if near:
+        return f"{highest}, which is not clearly different from that of {f.listing(near)}."
+    return f"On the same {trials}, the most accurate decisions were those of {name}: {right} were right."
 
 
 def _realised(team: ComputedTeam, pair: PairOfDeciders) -> str:
