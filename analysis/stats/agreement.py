@@ -47,7 +47,7 @@ class NoiseCeiling:
 
     @property
     def is_clear(self) -> bool:
-        """Whether the reliability is above 0 by its interval."""
+        """True if the interval of the reliability is above 0."""
         return self.ci95 is not None and self.ci95[0] > 0
 
 

@@ -104,7 +104,7 @@ def test_one_of_many_guessers_who_looks_better_by_chance_is_not_told_from_chance
 @pytest.mark.parametrize(("n_items", "is_told"), [(10, True), (8, False)])
 @pytest.mark.parametrize("side", [1, -1])
 def test_a_member_that_is_always_right_or_wrong_is_told_by_as_many_coins(n_items, is_told, side):
-    """Of 7 members, one of 8 coins that fall alike is no surprise (2 / 2^8 > .05 / 7), one of 10 is."""
+    """Eight coins that fall alike are no surprise among 7 members (2 / 2^8 > .05 / 7), ten are."""
     pair = guessing(n_items, 1)
     signed = np.column_stack([side * pair.truth, pair.signed[:, 1]])
     always = replace(pair, signed=signed).of(["m0"])
