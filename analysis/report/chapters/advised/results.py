@@ -105,7 +105,11 @@ LEARNS_NOISE = (
     "with 95% for both together, excludes 50%. A team that is fitted to them would learn noise, which is negatively correlated with the "
     "test case that is held out; no computed team is shown."
 )
-COMPUTED = (Method.LOGISTIC, Method.BAYESIAN)
+MISSING = {
+    Method.LOGISTIC: "There is no logistic team.",
+    Method.BAYESIAN: "There is no Bayesian team.",
+}
+COMPUTED = tuple(MISSING)
 SHOWN_AS_SHARES = ("agreement", "switching", "rair", "rsr", "overreliance", "underreliance")
 
 
@@ -487,7 +491,7 @@ def _computed(data: SourceData, trials: AdvisedTrials) -> RealAndComputed:
         teams=tuple(teams),
         not_possible=(LEARNS_NOISE,)
         if is_noise
-        else tuple(f"{one.method}: {one.reason}" for one in runs.not_possible),
+        else tuple(f"{MISSING[one.method]} {one.reason}" for one in runs.not_possible),
     )
 
 

@@ -1,7 +1,7 @@
 """The chapter on decisions with advice: what it computes, says and draws."""
 
 import xml.etree.ElementTree as ElementTree
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
@@ -11,6 +11,7 @@ from analysis.charts import save, style
 from analysis.codec import MissingResult, present
 from analysis.data.dataset import SourceData
 from analysis.report.chapter import Built
+from analysis.report.chapters.advised import results
 from analysis.report.chapters.advised.results import (
     AccuracyWithAdvice,
     Advised,
@@ -22,9 +23,13 @@ from analysis.report.chapters.advised.results import (
 )
 from analysis.report.chapters.advised.tables import DECIDERS, FINAL
 from analysis.report.contents import chapter_named
-from analysis.stats import families
+from analysis.stats import NotEnough, families
 from analysis.stats.reliance.trials import AFTER, BEFORE, NO_FIRST, NONE
 from analysis.stats.verdicts import Verdict
+from analysis.teams.domain.combination import HeldOut
+from analysis.teams.domain.evidence import Evidence
+from analysis.teams.domain.folds import Folds
+from analysis.teams.results import Method
 from tests.analysis.advised_made import ALONE, BESIDE, FIRST, with_advice
 from tests.analysis.report.chapters.chapter_results import (
     built_of,
@@ -290,6 +295,24 @@ def test_decisions_that_others_equal_are_not_said_to_be_the_most_accurate(data):
     assert "which is not clearly different from that of" in said
     for name in ("people before advice", "people after advice"):
         assert name in said
+
+
+@dataclass(frozen=True)
+class Impossible:
+    """A combination that cannot be fitted."""
+
+    name: Method
+
+    def held_out(self, evidence: Evidence, folds: Folds) -> HeldOut:
+        raise NotEnough("Why not.", "What it needs.")
+
+
+def test_a_team_that_cannot_be_computed_is_named_before_its_reason(data, monkeypatch):
+    monkeypatch.setattr(results, "method_named", lambda method, seed: Impossible(method))
+    assert parts(built_of(data, ADVISED))[2].not_possible == (
+        "There is no logistic team. Why not.",
+        "There is no Bayesian team. Why not.",
+    )
 
 
 def test_decisions_that_all_others_miss_are_said_to_be_the_most_accurate():

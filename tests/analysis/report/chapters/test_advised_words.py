@@ -273,8 +273,7 @@ def test_a_sensitivity_without_an_interval_is_not_said() -> None:
     # Of corrected shares, d' is 0.29 although both kinds of advice were followed alike
     (advised,) = words_of(detection=Detection(2, 1, 1, 1, 5 / 6, 3 / 4, 0.29, None, -0.82, None))
     assert advised.endswith(
-        "in 100.0% of trials with right advice and in 100.0% of those with wrong advice, which are too few for an interval of the "
-        "sensitivity d'."
+        "in 100.0% of trials with right advice and in 100.0% of those with wrong advice. The sensitivity d' has no interval here."
     )
 
 

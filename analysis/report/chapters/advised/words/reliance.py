@@ -92,7 +92,7 @@ def on_reliance(reliance: Reliance) -> list[Paragraph]:
             )
             # d' is that of corrected shares, which differ even where the observed ones are equal
             if signal.d_prime_ci95 is None:
-                said = f"{followed}, which are too few for an interval of the sensitivity d'."
+                said = f"{followed}. The sensitivity d' has no interval here."
             else:
                 sensitivity = f.with_interval(
                     f.number(signal.d_prime), f.interval(signal.d_prime_ci95)
