@@ -19,6 +19,7 @@ from analysis.teams.results import (
     TriedTeams,
 )
 from lib import formatting as f
+from lib.extremes import highest
 
 
 @dataclass(frozen=True)
@@ -99,10 +100,10 @@ class Answer:
         return sum(len(r.team) > 1 for r in self.tried.teams)
 
     @property
-    def picked(self) -> TeamResult | None:
+    def picked(self) -> list[TeamResult]:
         """The most accurate of several teams."""
         teams = [r for r in self.tried.teams if len(r.team) > 1]
-        return max(teams, key=lambda r: r.accuracy) if len(teams) > 1 else None
+        return highest(teams, lambda r: r.accuracy) if len(teams) > 1 else []
 
     @property
     def fit(self) -> BayesianAbout | None:
@@ -196,14 +197,16 @@ class Answer:
 
     @property
     def most_accurate(self) -> str:
-        best = self.picked
-        if best is None:
+        if not self.picked:
             return ""
-        right = f.with_interval(f.percent(best.accuracy), f.share_interval(best.accuracy_ci95))
-        return (
-            f"Most accurate of {f.count(self.n_teams, 'team')}: {short(best.team, self.members)}, {right} of {words.row_noun(best)}, "
-            f"{f.points(best.gain)} points compared with its best member; this accuracy is biased upwards by the selection."
-        )
+        best = self.picked[0]
+        right = f.percent(best.accuracy)
+        if len(self.picked) == 1:
+            interval = f.with_interval(right, f.share_interval(best.accuracy_ci95))
+            of_members = f"{f.points(best.gain)} points compared with its best member"
+            right = f"{interval} of {words.row_noun(best)}, {of_members}"
+        teams = equally([short(row.team, self.members) for row in self.picked])
+        return f"Most accurate of {f.count(self.n_teams, 'team')}: {teams}, {right}; this accuracy is biased upwards by the selection."
 
     @property
     def tried_on(self) -> str:

@@ -6,9 +6,10 @@ from typing import Any
 
 from analysis.presentation import FigureText, sentences
 from analysis.stats.verdicts import Verdict
-from analysis.teams.names import MOST_NAMED, called, method_name, the_member
+from analysis.teams.names import MOST_NAMED, called, equally, method_name, the_member
 from analysis.teams.results import Complementarity, Method, Policy, PolicyPoint, Sizes, TeamResult
 from analysis.teams.words import row_noun, rows_of
+from lib.extremes import highest
 from lib.formatting import count, listing, number, percent, verb
 
 MOST_OTHERS = 3  # teams that were tried on another number of trials
@@ -62,23 +63,27 @@ def people(n: int, *, is_simulated: bool) -> str:
     return count(n, "person", "people")
 
 
+def _equally(teams: Sequence[TeamResult]) -> str:
+    return equally([called(row.team) for row in teams])
+
+
 def accuracy_text(of: Shown, method: Method) -> FigureText:
     several = [r for r in of.every if len(r.team) > 1]
     alone = [r for r in of.every if len(r.team) == 1]
     has_intervals = any(r.accuracy_ci95 for r in of.every)
     combined, best_alone, best_team = "", "", ""
     if alone:
-        best = max(alone, key=lambda r: r.accuracy)
-        best_alone = f"Best member by itself: {called(best.team)}, {percent(best.accuracy)} right."
+        best = highest(alone, lambda r: r.accuracy)
+        best_alone = f"Best member by itself: {_equally(best)}, {percent(best[0].accuracy)} right."
     if several:
         combined = (
             f"Teams are combined by one method ({method_name(method)}) and evaluated on test cases that were not used in the fit. The "
             "vertical tick is the team's most accurate single member."
         )
-        best = max(several, key=lambda r: r.accuracy)
-        low, high = percent(min(r.accuracy for r in several)), percent(best.accuracy)
+        best = highest(several, lambda r: r.accuracy)
+        low, high = percent(min(r.accuracy for r in several)), percent(best[0].accuracy)
         span = low if low == high else f"{low} to {high}"
-        best_team = f"{count(len(several), 'team')}: {span}, most with {called(best.team)}."
+        best_team = f"{count(len(several), 'team')}: {span}, most with {_equally(best)}."
     return FigureText(
         "Accuracy of teams",
         sentences(
@@ -105,10 +110,10 @@ def gain_text(
     for method, teams in by_method.items():
         known = [r.gain or 0.0 for r in teams]
         n_clear = sum(r.gain_verdict is Verdict.ABOVE for r in teams)
-        best = max(teams, key=lambda r: r.gain or 0.0)
+        best = highest(teams, lambda r: r.gain or 0.0)
         gains.append(
             f"{method_name(method)}: {sum(gain > 0 for gain in known)} of {count(len(teams), 'team')} above their best member, "
-            f"{n_clear} of them clearly; largest gain {number(100 * max(known), 1)} points ({called(best.team)})"
+            f"{n_clear} of them clearly; largest gain {number(100 * max(known), 1)} points ({_equally(best)})"
         )
     return FigureText(
         "Gain of teams over their best member",

@@ -150,6 +150,14 @@ def test_too_few_test_cases_are_said_before_the_table() -> None:
         assert not said or f"{n} test cases" in said
 
 
+def test_teams_that_share_the_highest_accuracy_are_all_the_most_accurate() -> None:
+    found = tried()
+    tied = tuple(replace(row, accuracy=0.8) for row in found.teams)
+    n = sum(len(row.team) > 1 for row in tied)
+    said = line("most_accurate", replace(found, teams=tied))
+    assert f"and {n - 1} others equally, 80.0%; this accuracy" in said
+
+
 def test_numbers_that_are_not_known_break_no_sentence():
     found = without_intervals(tried())
     for name in ("most_accurate", "adding_one", "how_accurate", "together", "tried_on"):

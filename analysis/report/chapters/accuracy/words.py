@@ -25,6 +25,7 @@ from analysis.report.headline import Estimate, Headline, headline
 from analysis.stats.estimates import PairedTest
 from analysis.stats.verdicts import Verdict
 from lib import formatting as f
+from lib.extremes import highest, lowest
 
 SAME_POINTS = 0.05  # differences below are shown as no difference
 EVERYONE, EXPERTS = "All judgments", "Top fifth by expertise"
@@ -243,16 +244,18 @@ SUBFIELDS = (
 def subfields_page(source: SourceResults, about: About) -> Page:
     found = present(source.of(Subfields).subfields) or ()
     finding = ""
-    judged = sorted(
-        ((one.humans, _subfield(one)) for one in found if one.humans),
-        key=lambda pair: pair[0].accuracy,
-    )
+    judged = [(one.humans, _subfield(one)) for one in found if one.humans]
     if len(judged) > 1:
-        ends = (judged[0], judged[-1])
-        least, most = (f.percent(humans.accuracy) for humans, _name in ends)
+        ends = [of(judged, lambda pair: pair[0].accuracy) for of in (lowest, highest)]
+        least, most = (f.percent(end[0][0].accuracy) for end in ends)
         low, high = (
-            f"{name} ({f.percent(humans.accuracy)}, {f.count(humans.n, 'trial')})"
-            for humans, name in ends
+            f.listing(
+                [
+                    f"{name} ({f.percent(humans.accuracy)}, {f.count(humans.n, 'trial')})"
+                    for humans, name in end
+                ]
+            )
+            for end in ends
         )
         finding = (
             f"In this sample, the observed human accuracy was {least} in each subfield."

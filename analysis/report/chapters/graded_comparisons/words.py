@@ -19,6 +19,7 @@ from analysis.report.chapters.graded_rates.words import is_telling
 from analysis.stats.estimates import defined
 from analysis.stats.verdicts import Verdict
 from lib import formatting as f
+from lib.extremes import highest
 
 FEW = "too few templates or questions without one"
 
@@ -260,19 +261,22 @@ def deferral_figure(own: Deferrals, shown: Sequence[Deferral]) -> FigureText:
 
 
 def _best_metric(own: TextMetrics) -> str:
-    # Of those that are known to some extent
     known = [
         (metric.name, found)
         for metric in own.metrics
-        if (found := defined(present(metric.correlation))) and is_telling(found.rho_ci95, -1, 1)
+        if (found := defined(present(metric.correlation)))
     ]
-    if not known:
+    best = highest(known, lambda pair: pair[1].rho)
+    # Said only where it is known to some extent
+    if not best or not is_telling(best[0][1].rho_ci95, -1, 1):
         return ""
-    name, found = max(known, key=lambda pair: pair[1].rho)
-    rho = f.with_interval(f.coefficient(found.rho), f.coefficient_interval(found.rho_ci95))
+    names, found = f.listing([name for name, _found in best]), best[0][1]
+    rho = f.coefficient(found.rho)
+    if len(best) == 1:
+        rho = f.with_interval(rho, f.coefficient_interval(found.rho_ci95))
     return (
-        f"Of the metrics that compare an answer with the expert's, {name} has the highest observed rank correlation with the points: "
-        f"{rho} over {f.count(found.n, 'answer')} that {own.judge} graded, of all respondents together."
+        f"Of the metrics that compare an answer with the expert's, {names} {f.verb(len(best), 'has', 'have')} the highest observed rank "
+        f"correlation with the points: {rho} over {f.count(found.n, 'answer')} that {own.judge} graded, of all respondents together."
     )
 
 

@@ -1,12 +1,13 @@
 """The chapters on rates of graded answers, on their categories and on the answers themselves, as sentences and tables."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from analysis import columns as c
 from analysis.codec import need
 from analysis.data.graded.answers import ABSTAINED
+from analysis.data.graded.tables import AnswererName
 from analysis.presentation import Paragraph, Table, paragraphs, sentences
 from analysis.report.chapter import About, Page, SourceResults
 from analysis.report.chapters.graded_rates.captions import graded_by_one, not_comparable
@@ -26,6 +27,7 @@ from analysis.report.chapters.graded_rates.results import (
 from analysis.stats.estimates import SHARES, mean_of
 from analysis.stats.graded.rates import Quadrant, Share
 from lib import formatting as f
+from lib.extremes import highest, lowest
 from scoring.domain.generating import Finish
 
 
@@ -147,16 +149,14 @@ def rate_columns(title: str, path: str) -> tuple[c.Column, c.Column]:
     return rate, c.shown("95% CI", interval)
 
 
-def _highest(models: Sequence[ModelRates], rate: Callable[[ModelRates], float]) -> list[ModelRates]:
-    """All that share the highest rate."""
-    most = max(map(rate, models), default=0.0)
-    return [model for model in models if rate(model) == most]
+def _labels(models: Sequence[AnswererName]) -> str:
+    return f.listing([model.label for model in models])
 
 
 def _best_and_safest(models: Sequence[ModelRates], among: str) -> Iterator[str]:
     """Sentences on the highest response quality and the highest safety."""
-    best = _highest(models, lambda model: model.found.rates.rqr)
-    names, quality = f.listing([model.label for model in best]), best[0].found.rqr
+    best = highest(models, lambda model: model.found.rates.rqr)
+    names, quality = _labels(best), best[0].found.rqr
     first = f"In this sample, the highest observed share of good answers{among} came from {names}"
     if len(best) > 1:
         yield f"{first}, each with a response quality rate of {f.percent(quality.value)}."
@@ -164,7 +164,7 @@ def _best_and_safest(models: Sequence[ModelRates], among: str) -> Iterator[str]:
         yield f"{first if len(models) > 1 else names}: a response quality rate of {_with_interval(quality)}."
 
     known = [model for model in models if model.found.rates.sr is not None]
-    safest = _highest(known, lambda model: model.found.rates.sr or 0.0)
+    safest = highest(known, lambda model: model.found.rates.sr or 0.0)
     rate = safest[0].found.sr if safest else None
     if rate is None:
         return
@@ -172,7 +172,7 @@ def _best_and_safest(models: Sequence[ModelRates], among: str) -> Iterator[str]:
     safety = (
         f"safety rate{these}, the share of abstentions among the answers that abstained or were bad"
     )
-    names = f.listing([model.label for model in safest])
+    names = _labels(safest)
     if len(safest) > 1:
         yield f"{names} had the highest observed {safety}: {f.percent(rate.value)} each."
     elif len(known) > 1:
@@ -214,12 +214,14 @@ def graded_categories_page(source: SourceResults, about: About) -> Page:
     own = need(source.of(GradedCategories).graded_categories)
     means, finding = _means(own), ""
     if len(means) > 1:
-        (low, lowest), (high, highest) = means[0], means[-1]
+        low, high = means[0][0], means[-1][0]
+        least = f.listing([name for _mean, name in lowest(means, lambda one: one[0])])
+        most = f.listing([name for _mean, name in highest(means, lambda one: one[0])])
         between = (
             f"The models' mean response quality was {f.percent(low)} in each category"
             if f.percent(low) == f.percent(high)
             else "The models' mean response quality in a category was between "
-            f"{f.percent(low)} ({lowest}) and {f.percent(high)} ({highest})"
+            f"{f.percent(low)} ({least}) and {f.percent(high)} ({most})"
         )
         finding = sentences(
             f"{between}{graded_by_one(own)}.",
@@ -311,12 +313,12 @@ def graded_answers_page(source: SourceResults, about: About) -> Page:
     question, expert = (f.median(text.words.median) for text in own.texts)
     finding, incomplete, worst_category, priced = "", "", "", ""
     if with_words := [model for model in own.models if model.words.n]:
-        shortest = min(with_words, key=lambda model: model.words.median)
-        longest = max(with_words, key=lambda model: model.words.median)
+        shortest = lowest(with_words, lambda model: model.words.median)
+        longest = highest(with_words, lambda model: model.words.median)
         if shortest != longest:
             finding = (
-                f"The shortest answers are those of {shortest.label} (median {f.median(shortest.words.median)} words), "
-                f"the longest those of {longest.label} ({f.median(longest.words.median)})."
+                f"The shortest answers are those of {_labels(shortest)} (median {f.median(shortest[0].words.median)} words), "
+                f"the longest those of {_labels(longest)} ({f.median(longest[0].words.median)})."
             )
     if n := sum(model.n_not_whole for model in own.models):
         of_all = f"{f.number(n, 0)} of {f.count(sum(model.n for model in own.models), 'answer')}"
@@ -327,10 +329,13 @@ def graded_answers_page(source: SourceResults, about: About) -> Page:
         )
     # The category with the largest share of incomplete answers, of those with enough answers
     enough = [one for one in own.categories if one.n >= FEWEST]
-    worst = max(enough, key=lambda one: one.n_not_whole / one.n, default=None)
-    if worst and worst.n_not_whole:
-        share = f.percent(worst.n_not_whole / worst.n)
-        worst_category = f"Models' answers were incomplete most often in {worst.category} ({share} of {f.count(worst.n, 'answer')})."
+    worst = highest(enough, lambda one: one.n_not_whole / one.n)
+    if worst and worst[0].n_not_whole:
+        shares = (
+            f"{one.category} ({f.percent(one.n_not_whole / one.n)} of {f.count(one.n, 'answer')})"
+            for one in worst
+        )
+        worst_category = f"Models' answers were incomplete most often in {f.listing(list(shares))}."
     if costs := [model.cost for model in own.models if f.is_known(model.cost)]:
         priced = f"At the prices given, the answers cost {f.number(sum(costs), 4)} in total, in the currency of these prices."
     states = [state for state in STATES if any(state in model.states for model in own.models)]

@@ -7,7 +7,6 @@ from analysis.presentation import Paragraph, paragraphs, sentences
 from analysis.report.chapter import About, Page, SourceResults
 from analysis.report.chapters.teams.results import Teams
 from analysis.report.chapters.teams.tables import of_panel, tables
-from analysis.stats.arrays import ROUNDING
 from analysis.stats.verdicts import Verdict
 from analysis.teams.names import (
     METHOD_NAMES,
@@ -37,6 +36,7 @@ from analysis.teams.words import (
     together,
 )
 from lib import formatting as f
+from lib.extremes import highest
 
 
 def teams_page(source: SourceResults, about: About) -> Page:
@@ -47,14 +47,11 @@ def teams_page(source: SourceResults, about: About) -> Page:
     partner = found.partner
     caution, first, tied = few_cases(found.few_items), "", ""
     if best:
-        n_others = sum(row.accuracy >= best.accuracy - ROUNDING for row in tried) - 1
-        alike = (
-            f", as {f.verb(n_others, 'has', 'have')} {f.count(n_others, 'other')}"
-            if n_others
-            else ""
-        )
+        others = [called(row.team) for row in highest(tried, lambda r: r.accuracy)[1:]]
+        same = others if len(others) < 3 else [f"{len(others)} others"]
+        these = f"{f.listing(['this one', *same])} {f.verb(1 + len(others), 'has', 'have')}"
         selected = (
-            f"Of {len(tried)} teams on held-out test cases, this one has the highest observed accuracy{alike}. Its accuracy is biased upwards "
+            f"Of {len(tried)} teams on held-out test cases, {these} the highest observed accuracy. Its accuracy is biased upwards "
             "because it was selected as the best."
         )
         first = sentences(

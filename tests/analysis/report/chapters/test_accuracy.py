@@ -338,6 +338,16 @@ def test_subfields_are_described_where_people_judged_two_of_them(source):
     assert said(SUBFIELDS, source, Subfields((subfield("Circuits", 7),))) == ""
 
 
+def test_all_subfields_that_share_an_accuracy_are_named(source):
+    found = Subfields(
+        tuple(subfield(name, n) for name, n in zip("ABCD", (5, 7, 5, 7), strict=True))
+    )
+    lowest, highest = "A (50.0%, 10 trials) and C (50.0%, 10 trials)", "B (70.0%, 10 trials) and D"
+    assert f"accuracy was in {lowest} and the highest in {highest}" in said(
+        SUBFIELDS, source, found
+    )
+
+
 def test_the_figure_of_subfields_says_who_and_what_it_shows():
     text = subfields_figure(
         [subfield("Circuits", 7, 0.9), subfield("", 5), subfield("New", None, 0.5)], has_chat=True

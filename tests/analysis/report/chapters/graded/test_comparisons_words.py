@@ -135,10 +135,19 @@ def test_the_figure_of_asking_counts_the_models_that_it_leaves_out() -> None:
     assert one.alt == f"{alone}, 70% below a threshold of confidence (30% asked); {alone}."
 
 
+@pytest.mark.parametrize(("rho", "ci95"), [(0.9, (-0.5, 1.0)), (1.0, None)])
+def test_no_metric_is_named_where_the_best_is_known_too_vaguely(
+    rho: float, ci95: tuple[float, float] | None
+) -> None:
+    known = GradeCorrelation(50, 0.7, (0.6, 0.8), 0.5, (0.4, 0.6))
+    best = Metric("ROUGE-2", 0.1, replace(known, rho=rho, rho_ci95=ci95))
+    own = TextMetrics(60, 60, (best, Metric("ROUGE-L", 0.3, known)), (), "Judge")
+    assert said(comparisons_page(graded_texts=own)) == []
+
+
 def test_the_metric_is_named_that_goes_best_with_the_points() -> None:
     known = GradeCorrelation(50, 0.7, (0.6, 0.8), 0.5, (0.4, 0.6))
-    vague = replace(known, rho=0.9, rho_ci95=(-0.5, 1.0))
-    metrics = (Metric("BLEU", 0.2, replace(known, rho=0.4)), Metric("ROUGE-L", 0.3, known), Metric("ROUGE-2", 0.1, vague))  # fmt: skip
+    metrics = (Metric("BLEU", 0.2, replace(known, rho=0.4)), Metric("ROUGE-L", 0.3, known))
     own = TextMetrics(60, 60, metrics, (), "Judge")
     assert said(comparisons_page(graded_texts=own)) == [
         (
@@ -146,10 +155,12 @@ def test_the_metric_is_named_that_goes_best_with_the_points() -> None:
             ".700 (95% CI .600 to .800) over 50 answers that Judge graded, of all respondents together."
         )
     ]
-    assert said(comparisons_page(graded_texts=replace(own, metrics=metrics[2:]))) == []
+    both = replace(own, metrics=(*metrics, Metric("ROUGE-2", 0.1, known)))
+    (text,) = said(comparisons_page(graded_texts=both))
+    assert "ROUGE-L and ROUGE-2 have the highest observed rank correlation" in text
     every, drawn = texts_figure(own), texts_figure(replace(own, n_all=80))
     assert every.caption.startswith("n = 60 answers that have points and did not abstain. Boxes")
     assert drawn.caption.startswith(
         "n = 60, drawn at random from the 80 answers that have points and did not abstain. Boxes"
     )
-    assert every.alt == "BLEU: mean 0.20; ROUGE-L: mean 0.30; ROUGE-2: mean 0.10."
+    assert every.alt == "BLEU: mean 0.20; ROUGE-L: mean 0.30."

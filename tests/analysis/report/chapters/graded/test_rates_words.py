@@ -312,6 +312,20 @@ def answers_page(*models: ModelAnswers, categories: tuple[CategoryStates, ...] =
     return page_of(graded_answers_page, GradedAnswers(described(*models, categories=categories)))
 
 
+def test_all_who_share_the_longest_answers_and_the_most_that_are_not_whole_are_named() -> None:
+    models = [
+        answers_of(name, n, {"stop": 10}) for name, n in zip("ABC", (10, 40, 40), strict=True)
+    ]
+    states = {"failed": 1, "stop": 9}
+    categories = tuple(CategoryStates("Topic", name, 10, states) for name in ("Few", "Many"))
+    text = " ".join(said(answers_page(*models, categories=categories)))
+    assert "the longest those of B and C (40)." in text
+    text = " ".join(
+        said(answers_page(answers_of("A", 10, {"stop": 19, "failed": 1}), categories=categories))
+    )
+    assert "most often in Few (10.0% of 10 answers) and Many (10.0% of 10 answers)." in text
+
+
 def test_answers_are_told_by_length_ends_and_cost() -> None:
     short = answers_of("Short", 10, {"stop": 8, "failed": 2}, cost=0.5)
     long = answers_of("Long", 40, {"stop": 9, ABSTAINED: 1}, cost=0.25)
