@@ -31,7 +31,7 @@ def read_grades(study: Study, answered: Answered) -> dict[str, Any]:
     """The fields of GradedData that grades say something of.
 
     Whose grades count: of each model's answers those of the judge that graded most of them, of equals who graded most of all
-    answers, then the newest; people's where no judge graded. Of a run that is over before its end those count that nothing is
+    answers, then the newest, and the exact-match judge last; people's where no judge graded. Of a run that is over before its end those count that nothing is
     asked about again, and its judge is called incomplete.
     """
     answers = answered.answers
@@ -111,8 +111,14 @@ def _judges(
     grades = grades.drop_duplicates(["identity", "answer"], keep="last")
     counts = Counter(grades["identity"])
     newest = {identity: pk for pk, identity in reversed(identities.items())}
-    known = sorted(counts, key=lambda identity: (-counts[identity], -newest[identity]))
     by_pk = {run.pk: run for run in runs}
+
+    def place(identity: str) -> tuple[bool, int, int]:
+        # A test of the set-up takes no answer from a judge that graded as many
+        is_exact = by_pk[newest[identity]].is_exact_match
+        return is_exact, -counts[identity], -newest[identity]
+
+    known = sorted(counts, key=place)
     own = [by_pk[newest[identity]] for identity in known]
     left = _incomplete(runs, grades, answers)
     endings = [INCOMPLETE if identity in left else "" for identity in known]

@@ -73,6 +73,15 @@ def test_the_judge_that_graded_most_counts_and_of_equals_the_newest(quiz: Study)
     assert len(data.judge_grades) == 11
 
 
+def test_the_exact_match_counts_only_where_no_other_judge_graded_as_many(quiz: Study) -> None:
+    first, second = answer(quiz), answer(quiz, "lab/b")
+    grade(quiz, {first: [3.0] * 4}, judge="lab/judge")
+    grade(quiz, {first: [0.0] * 4, second: [0.0] * 4}, judge="lab/none", generator="exact")
+    data = graded(quiz)
+    assert fates(data) == ["good"] * 4
+    assert fates(data, 1) == ["bad"] * 4
+
+
 def test_a_judge_that_stopped_keeps_its_grades_and_is_called_incomplete(quiz: Study) -> None:
     run = answer(quiz)
     judged = grade(quiz, {run: [3.0, 0.0, 3.0]}, identity={"judge": "x"})
