@@ -50,7 +50,7 @@ class Words:
             return "No test case was judged on both sides, so a difference may be due to the test cases."
         return sentences(
             f"{f.count(n, 'test case')} {f.verb(n, 'was', 'were')} judged on both sides.",
-            "Test cases that are hard on one side are also hard on the other, so the two sides are correlated and the interval above is "
+            "If a test case that is hard on one side is also hard on the other, the two sides are correlated, and the interval above is "
             "somewhat too wide.",
             f"Paired by test case, on these test cases only: {f.points(paired.difference)} points, {_interval(paired)}."
             if paired

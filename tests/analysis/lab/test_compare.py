@@ -234,7 +234,9 @@ def test_shared_test_cases_are_counted_for_two_studies_alone(
     )
     one = replace(found, n_shared_items=1, on_shared=None)
     said = Words(one, is_one_study=False).shared_items
-    assert said.startswith("1 test case was judged on both sides. Test cases that are hard")
+    assert said.startswith(
+        "1 test case was judged on both sides. If a test case that is hard on one"
+    )
     assert "Paired by test case" not in said
     paired = replace(
         one, n_shared_items=30, on_shared=TwoSamples(0.1, 0.05, (0.0, 0.2), 0.04, 20.0)
