@@ -38,6 +38,13 @@ from analysis.teams.words import (
 from lib import formatting as f
 from lib.extremes import highest
 
+DEFERRAL = {
+    Verdict.ABOVE: "asking raises the accuracy",
+    Verdict.BELOW: "asking lowers the accuracy",
+    Verdict.UNCLEAR: "this is no clear change",
+    Verdict.TOO_FEW: f"{TOO_FEW} it changes",
+}
+
 
 def teams_page(source: SourceResults, about: About) -> Page:
     found = need(source.of(Teams).teaming)
@@ -215,7 +222,6 @@ def _deferral(
         chosen.sort(key=lambda row: list(Policy).index(row.policy))
         if not chosen:
             continue
-        costs = all(row.gain_verdict is Verdict.BELOW for row in chosen)
         of = row_noun(best) if best else "trials"
         policies = []
         for row in chosen:
@@ -226,10 +232,8 @@ def _deferral(
             )
             if f.is_known(row.gain_p_holm):
                 change += f", after Holm {f.p_value(row.gain_p_holm)}"
-            if row.gain_verdict is Verdict.UNCLEAR:
-                change += "; this is no clear change"
-            elif row.gain_verdict is Verdict.TOO_FEW:
-                change += f"; {TOO_FEW} it changes"
+            if row.gain_verdict:
+                change += f"; {DEFERRAL[row.gain_verdict]}"
             policies.append(
                 f"If {who} then decides, the accuracy is {right}, with {f.percent(row.share_asked, 0)} of trials deferred ({change})."
             )
@@ -238,9 +242,6 @@ def _deferral(
             f"In deferral, this model decides alone where it is confident, and a {person} is asked elsewhere; the threshold is chosen on "
             "other test cases.",
             *policies,
-            "Asking lowers the accuracy here, after Holm's correction over all comparisons of this chapter."
-            if costs
-            else "",
         )
 
 

@@ -14,6 +14,7 @@ from analysis.teams.results import (
     BayesianAbout,
     MemberKind,
     Method,
+    Policy,
     Quantity,
     SizeCell,
     Sizes,
@@ -79,13 +80,21 @@ def test_tables_have_all_teams_and_a_model_with_an_adapter_as_one_member():
 
 
 @pytest.mark.parametrize("verdict", Verdict)
-def test_asking_lowers_accuracy_only_where_every_corrected_test_says_so(verdict: Verdict) -> None:
-    """All three are below the model alone by the estimate."""
+def test_each_policy_changes_accuracy_as_its_corrected_test_says(verdict: Verdict) -> None:
+    """Of two policies of a model, one has this verdict and the other none."""
     found = teaming()
-    rows = tuple(replace(r, accuracy=0.1, gain_verdict=verdict) for r in found.policies_chosen)
-    _, text = page(replace(found, policies_chosen=rows))
-    assert ("Asking lowers the accuracy here" in text) == (verdict is Verdict.BELOW)
-    assert ("this is no clear change" in text) == (verdict is Verdict.UNCLEAR)
+    rows = tuple(
+        replace(r, gain_verdict=verdict if r.policy is Policy.HUMAN else None)
+        for r in found.policies_chosen
+    )
+    said = {
+        Verdict.ABOVE: "asking raises the accuracy",
+        Verdict.BELOW: "asking lowers the accuracy",
+        Verdict.UNCLEAR: "this is no clear change",
+        Verdict.TOO_FEW: "to say whether it changes",
+    }
+    _, text = page(replace(found, policies_chosen=rows, adding_human=()))
+    assert [words for words in said.values() if words in text] == [said[verdict]]
 
 
 def test_how_many_models_a_human_helps_goes_by_the_corrected_tests() -> None:
