@@ -106,12 +106,14 @@ def crossed_figure(own: CrossedErrors, *, has_two_way: bool, has_chat: bool) -> 
     told = f"Accuracy of {models}"
     if own.humans:
         ci95 = f.share_interval(own.humans.errors.ci95)
-        told = f.with_interval(f"People {f.percent(own.humans.accuracy)}", ci95, "95% interval")
+        told = f.with_interval(
+            f"People {f.percent(own.humans.accuracy)}", ci95, "95% interval by resampling"
+        )
         if gap := own.difference:
             told += f"; models minus people {f.percentage_points(gap.mean)} percentage points"
             if gap.errors.ci95:
                 low, high = map(f.percentage_points, gap.errors.ci95)
-                told += f", 95% interval {low} to {high}"
+                told += f", 95% interval by resampling {low} to {high}"
     return FigureText(
         "Accuracy with participants and test cases resampled together",
         sentences(

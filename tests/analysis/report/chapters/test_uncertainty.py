@@ -292,7 +292,8 @@ def test_the_figure_of_resampled_accuracies_says_whom_it_shows(source):
     wider = crossed_figure(replace(own, difference=cautious), has_two_way=True, has_chat=False)
     assert "accuracies with few right or few wrong decisions, both lines are" in wider.caption
     assert text.alt == (
-        "People 60.0% (95% interval 50.0% to 70.0%); models minus people 5.0 percentage points, 95% interval \N{MINUS SIGN}2.0 to 12.0."
+        "People 60.0% (95% interval by resampling 50.0% to 70.0%); models minus people 5.0 percentage points, "
+        "95% interval by resampling \N{MINUS SIGN}2.0 to 12.0."
     )
     few = replace(
         own,
