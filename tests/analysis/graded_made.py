@@ -66,7 +66,7 @@ def make_graded(
         "models": models,
         "answers": answers,
         "judges": pd.DataFrame(
-            {"name": ["Judge A", "Judge B"], "family": ["GPT", "Gemini"], "is_simulated": False, "n_graded": len(answers)}
+            {"name": ["Judge A", "Judge B"], "family": ["GPT", "Gemini"], "is_exact": False, "is_simulated": False, "n_graded": len(answers)}
         ),
         "judge_grades": judge_grades[judge_grades["answer"].map(answers["state"]) != "filtered"].reset_index(drop=True),
         "person_grades": person_grades,

@@ -23,7 +23,7 @@ from scoring.services.grading.targets import is_settled, open_answers, open_judg
 GRADABLE = (Finish.STOP.value, Finish.LENGTH.value)
 INCOMPLETE = " (incomplete)"
 OWN = ["question", "model", "participant", "state", "characters", "words", "prompt_tokens", "completion_tokens", "cost", "seconds", "confidence", "has_text", "points", "human_points", "is_contested", "fate"]  # fmt: skip
-JUDGE_COLUMNS = ("name", "family", "is_simulated", "n_graded")
+JUDGE_COLUMNS = ("name", "family", "is_exact", "is_simulated", "n_graded")
 GRADED = {"of_answer": ("answer_id", float), "of_judgment": ("judgment_id", float), "points": ("points", float)}  # fmt: skip
 
 
@@ -126,11 +126,11 @@ def _judges(
     names = [f"{name}{ending}" for name, ending in zip(called, endings, strict=True)]
     judges = pd.DataFrame(
         [
-            (name, run.language_model.family if run.language_model else "", run.is_simulated, counts[identity])
+            (name, run.language_model.family if run.language_model else "", run.is_exact_match, run.is_simulated, counts[identity])
             for name, run, identity in zip(names, own, known, strict=True)
         ],
         columns=list(JUDGE_COLUMNS),
-    ).astype({"is_simulated": bool, "n_graded": np.int64})  # fmt: skip
+    ).astype({"is_exact": bool, "is_simulated": bool, "n_graded": np.int64})  # fmt: skip
     places = {identity: n for n, identity in enumerate(known)}
     grades["judge"] = grades["identity"].map(places).astype(np.int64)
     rubrics = tuple(Rubric.from_json(run.rubric) for run in own)

@@ -71,7 +71,8 @@ class GradedData:
         (0 to 100, NaN unknown), has_text (bool: a text that a person could be given to grade), points (of the judge that
         counts, NaN without one), human_points (of people: what a third settled, else the first), is_contested (bool:
         theirs differ, and nobody has settled it), fate (one of FATES).
-    judges: name (no two alike), family, is_simulated (bool), n_graded; who graded most answers first.
+    judges: name (no two alike), family, is_exact (compares texts, and only tests the set-up), is_simulated (bool), n_graded; who
+        graded most answers first.
     judge_grades: answer, judge (int64), points (NaN where nothing could be read).
     person_grades: answer, grader (int64), points (float), is_adjudication, is_simulated (bool).
     rubric: by which people graded; judge_rubrics: by which each judge did.

@@ -291,6 +291,7 @@ class Reliability:
     confusion: Confusion | MissingResult
     people_alpha: Agreement | MissingResult
     by_length: Bias | MissingResult
+    n_by_length: int
     own_family: Bias | MissingResult
     method: str = GRADED_AGREEMENT_METHOD
 
@@ -342,8 +343,14 @@ def _reliability(data: GradedData) -> Reliability:
     if not pairs:
         raise NotEnough(*NO_PAIRS)
     table = try_estimate(_confusion, data, names, judges, human)
+    # A judge that compares texts and only tests the set-up says nothing of those that read them
+    is_exact = data.judges["is_exact"].to_numpy(dtype=bool)
+    read = [*np.flatnonzero(~is_exact if not is_exact.all() else is_exact)]
     by_length, own_family = corrected(
-        [try_estimate(of, data, judges, human) for of in (_by_length, _own_family)]
+        [
+            try_estimate(_by_length, data, [judges[n] for n in read], human),
+            try_estimate(_own_family, data, judges, human),
+        ]
     )
     return Reliability(
         rubric=data.rubric.name,
@@ -356,6 +363,7 @@ def _reliability(data: GradedData) -> Reliability:
             krippendorff_alpha, graders, clusters=clusters_of(data, data.answers)
         ),
         by_length=by_length,
+        n_by_length=sum(bool(_both(judges[n], human).any()) for n in read),
         own_family=own_family,
     )
 

@@ -123,12 +123,10 @@ def _two_people_and_biases(own: Reliability) -> Iterator[str]:
         )
     biases = []
     if by_length := present(own.by_length):
-        # Of the judges that are compared with people
-        n_judges = len({pair.first for pair in own.pairs if pair.second == PEOPLE})
         changes = (
             f"the difference between the judge's and people's points changes by {_points(by_length)}"
-            if n_judges == 1
-            else f"the {n_judges} judges' points minus people's points change by {_points(by_length)}, within each judge"
+            if own.n_by_length == 1
+            else f"the {own.n_by_length} judges' points minus people's points change by {_points(by_length)}, within each judge"
         )
         biases += [f"With each doubling of an answer's length, {changes}.", _unclear(by_length)]
     if own_family := present(own.own_family):

@@ -74,10 +74,11 @@ class ModelRates(AnswererName):
 
 @dataclass(frozen=True)
 class Judge:
-    """n_graded: answers, of all models. is_simulated: its grades are made up."""
+    """n_graded: answers, of all models. is_exact: it compares texts, and only tests the set-up. is_simulated: its grades are made up."""
 
     name: str
     family: str
+    is_exact: bool
     is_simulated: bool
     n_graded: int
 

@@ -81,7 +81,7 @@ def test_tables_have_all_teams_and_a_model_with_an_adapter_as_one_member():
 
 @pytest.mark.parametrize("verdict", Verdict)
 def test_each_policy_changes_accuracy_as_its_corrected_test_says(verdict: Verdict) -> None:
-    """Of two policies of a model, one has this verdict and the other none."""
+    """One of two policies of a model has this verdict, the other none."""
     found = teaming()
     rows = tuple(
         replace(r, gain_verdict=verdict if r.policy is Policy.HUMAN else None)

@@ -44,7 +44,7 @@ def bias(verdict: Verdict) -> Bias:
 
 def agreement_page(*pairs: Pair, **others: Any) -> Page:
     fields = dict.fromkeys(("confusion", "people_alpha", "by_length", "own_family"), MISSING)
-    own = Reliability("BioScore", False, 50, 50, pairs, **(fields | others))
+    own = Reliability("BioScore", False, 50, 50, pairs, n_by_length=len(pairs), **(fields | others))
     return page_of(graded_agreement_page, GradedAgreement(own, MISSING, MISSING))
 
 

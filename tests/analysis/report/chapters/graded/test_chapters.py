@@ -164,6 +164,23 @@ def test_judge_and_people_are_laid_side_by_side(data: SourceData, graded: Graded
     assert (cells.sum(), np.trace(cells)) == (known.sum(), equal.sum())
 
 
+def test_a_judge_that_compares_texts_does_not_count_as_one_that_reads_them(
+    data: SourceData, graded: GradedData
+) -> None:
+    """The second judge gives everything the best grade; as an exact match, it changes nothing but its own agreement."""
+    grades = graded.judge_grades
+    points = grades["points"].where(grades["judge"] == 0, 3.0)
+    judges = graded.judges.assign(is_exact=[False, True])
+    both = replace(graded, judges=judges, judge_grades=grades.assign(points=points))
+    first = replace(graded, judge_grades=grades.assign(points=points.where(grades["judge"] == 0)))
+    exact, alone = (
+        results_of(replace(data, graded=own), AGREEMENT).of(GradedAgreement).graded_agreement
+        for own in (both, first)
+    )
+    assert (exact.n_by_length, len(exact.pairs)) == (1, len(alone.pairs) + 2)
+    assert exact.by_length.estimate == alone.by_length.estimate
+
+
 def test_points_that_no_rubric_gives_sway_neither_alpha_nor_bias(
     data: SourceData, graded: GradedData
 ) -> None:
