@@ -49,7 +49,7 @@ class Verdict(Enum):
 
         n_clusters: the smaller number of participants and test cases, of those that vary.
 
-        >>> [Verdict.of(0.1, p).name for p in (0.01, 0.2)], Verdict.of(-0.1, 0.01, 7).name
+        >>> [Verdict.of(0.1, p).name for p in (0.049, 0.05)], Verdict.of(-0.1, 0.01, 7).name
         (['ABOVE', 'UNCLEAR'], 'TOO_FEW')
         """
         if n_clusters < ENOUGH or p is None or math.isnan(p):
