@@ -135,7 +135,7 @@ class TakingPart:
     people: participants with an analysed trial, on a test case or a question; columns as in SourceData. rt_ms: of their analysed
     trials on test cases, or on questions where there is none on a test case; NaN where not measured. first_day, last_day: of consent; None where it is not known. routes: platform ("" a plain link) -> people who
     consented; empty where it is not known. other_kinds: kind -> people who are not described here. ethics_number,
-    ethics_body: "" where no approval is stated.
+    ethics_body: "" where no approval is stated. payment: what they were promised, in sentences.
     """
 
     kind: str
@@ -147,6 +147,7 @@ class TakingPart:
     other_kinds: Mapping[str, int] = field(default_factory=dict)
     ethics_number: str = ""
     ethics_body: str = ""
+    payment: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -89,6 +89,7 @@ def read_taking_part(
         # It is of this study's own participants
         ethics_number=study.ethics_number if kind in APPROVED else "",
         ethics_body=study.ethics_body if kind in APPROVED else "",
+        payment=tuple(study.pay.sentences()) if kind in APPROVED else (),
     )
 
 

@@ -57,6 +57,7 @@ def data_version(study: Study) -> str:
     state: list[Any] = [
         SCHEMA_VERSION,
         [study.title, study.is_demo, study.version, study.ethics_number, study.ethics_body],
+        study.pay.sentences(),
         # Reports on all trials, and the flow, hold people under way
         counts.data_state(study, *Participant.Kind.values, with_live=True),
         _elsewhere(study, items),

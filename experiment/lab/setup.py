@@ -38,6 +38,7 @@ LABELS: dict[str, str] = {
     "survey": "Survey questions",
     "rules": "Exclusion rules",
     "target": "Dates and target",
+    "pay": "Payment",
 }
 OVERVIEW = "Before it opens"
 
@@ -93,7 +94,7 @@ def url_of(study: Study, section: str) -> str:
     return reverse(f"lab:setup_{section}", args=[study.slug])
 
 
-FIRST_PREVIEW = {"general": "consent", "texts": "consent", "trials": "trial"}
+FIRST_PREVIEW = {"general": "consent", "texts": "consent", "trials": "trial", "pay": "consent"}
 PREVIEWS = {
     "consent": "Consent",
     "demographics": "About you",
@@ -190,6 +191,11 @@ def _note_of(study: Study, name: str) -> str:
         return "Information about the study for participants and readers."
     if name == "target":
         return "Dates of recruitment, target number of participants, and how long participants may pause."
+    if name == "pay":
+        return (
+            "What participants are promised, in the currency of your recruitment site. The consent page, the debriefing, the "
+            "pre-registration and the methods text say it. After the first real participant, amounts can only rise."
+        )
     return " ".join(_trials_told(study)) if name == "trials" else ""
 
 

@@ -9,8 +9,9 @@ from django.core.exceptions import ValidationError
 
 from experiment.domain.cells import cells
 from experiment.domain.exclusion import Rules
+from experiment.domain.pay import Pay
 from experiment.models import Study
-from experiment.models.studies import DEMOGRAPHIC_FIELDS, RULE_COLUMNS
+from experiment.models.studies import DEMOGRAPHIC_FIELDS, PAY_COLUMNS, RULE_COLUMNS
 from experiment.services import audit
 from experiment.services.file_places import YEARS
 from experiment.services.readiness import works_by_stratum
@@ -389,9 +390,41 @@ class TargetForm(SettingsForm):
         return given
 
 
+class PayForm(SettingsForm):
+    is_frozen_part = True
+
+    class Meta:
+        model = Study
+        fields = tuple(PAY_COLUMNS.values())
+        labels = {
+            "pay_base": "Payment for finishing",
+            "pay_screened_out": "Part for screened-out participants",
+            "pay_bonus": "Bonus",
+            "pay_bonus_amount": "Amount of the bonus",
+            "pay_credits": "Credits for participants from SONA",
+        }
+        help_texts = {
+            "pay_bonus_amount": "In total, or for each right test trial. Catch trials and questions do not count.",
+        }
+        widgets = {"pay_bonus": forms.RadioSelect}
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["pay_currency"].widget.attrs |= {"autocapitalize": "characters", "size": 4}
+
+    @property
+    def columns(self) -> dict[str, Any]:
+        return {}
+
+    @property
+    def revised(self) -> Mapping[str, Any]:
+        return {"pay": Pay(**{part: self.cleaned_data[c] for part, c in PAY_COLUMNS.items()})}
+
+
 # Sections whose values participants see: what is typed is shown before it is saved
 PREVIEWED: dict[str, type[SettingsForm]] = {
     "general": GeneralForm,
     "texts": TextsForm,
     "trials": TrialsForm,
+    "pay": PayForm,
 }

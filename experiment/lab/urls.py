@@ -14,6 +14,7 @@ from experiment.lab import (
     items,
     members,
     new_study,
+    pay,
     privacy,
     question_files,
     question_templates,
@@ -118,6 +119,7 @@ SETUP = [
     path("arms/<int:number>/remove/", setup_arms.remove, name="setup_remove_arm"),
     path("rules/", setup.rules, name="setup_rules"),
     path("target/", setup.target, name="setup_target"),
+    path("pay/", setup.previewed, {"name": "pay"}, name="setup_pay"),
     path("file/", setup.file, name="setup_file"),
 ]
 
@@ -173,6 +175,9 @@ STUDY = [
     path("dry-runs/<int:pk>/sample.csv", dry_run.sample, name="dry_run_sample"),
     path("recruitment/", recruitment.recruiting, name="recruiting"),
     path("recruitment/state/", recruitment.recruitment, name="recruitment"),
+    path("recruitment/pay/", pay.pay, name="pay"),
+    path("recruitment/pay/lists/<int:number>/file/", pay.file, name="pay_file"),
+    path("recruitment/pay/<str:code>/list/", pay.make, name="pay_list"),
     path("recruitment/channels/new/", recruitment.new_channel, name="channel_new"),
     path("recruitment/channels/<str:code>/", recruitment.channel, name="channel"),
     path(

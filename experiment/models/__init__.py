@@ -15,6 +15,7 @@ from experiment.models.curation import (
 )
 from experiment.models.items import Item, work_name
 from experiment.models.participants import Participant
+from experiment.models.payments import PaymentBatch, PaymentLine
 from experiment.models.people import AccessToken, AuditEvent, Invitation, Membership, SignInAttempts
 from experiment.models.research_fields import (
     FieldMember,
@@ -53,6 +54,8 @@ __all__ = [
     "Judgment",
     "Membership",
     "Participant",
+    "PaymentBatch",
+    "PaymentLine",
     "PeopleCount",
     "Purge",
     "QuestionTemplate",

@@ -1,6 +1,7 @@
 """A study: what it asks, of whom, and by which rules. Long, since a model is one class and each setting a column of it."""
 
 from datetime import datetime, timedelta
+from decimal import Decimal
 from typing import Any, Literal, Self
 
 from django.conf import settings
@@ -13,6 +14,7 @@ from django.urls import reverse
 from experiment.domain.assignment import PAPER, Stratum
 from experiment.domain.cells import is_cell
 from experiment.domain.exclusion import Rules
+from experiment.domain.pay import MOST, NOTHING, Pay
 from experiment.models.items import Item, ItemQuerySet, known, text_hash
 from lib.name_fields import NameField
 
@@ -46,6 +48,28 @@ RULE_COLUMNS = {
     "fast_page_ms": "fast_page_ms",
     "hidden_flag_ms": "hidden_flag_ms",
 }
+
+# Part of the promised payment -> column of the study
+PAY_COLUMNS = {
+    "currency": "pay_currency",
+    "base": "pay_base",
+    "screened_out": "pay_screened_out",
+    "bonus": "pay_bonus",
+    "bonus_amount": "pay_bonus_amount",
+    "credits": "pay_credits",
+}
+
+
+def amount_field(label: str, help_text: str = "") -> models.DecimalField[Decimal, Decimal]:
+    """An exact amount of a study's promise; 0 is none."""
+    return models.DecimalField(
+        label,
+        max_digits=7,
+        decimal_places=2,
+        default=NOTHING,
+        validators=[MinValueValidator(NOTHING), MaxValueValidator(MOST)],
+        help_text=help_text,
+    )
 
 
 def all_demographic_fields() -> list[str]:
@@ -88,6 +112,11 @@ class Study(models.Model):
     class Clock(models.TextChoices):
         PAGE = "page", "pressing Continue"
         CHOICE = "choice", "the first choice of a side"
+
+    class Bonus(models.TextChoices):
+        NONE = "none", "no bonus"
+        FIXED = "fixed", "one amount for each participant who finishes"
+        RIGHT = "right", "an amount for each test trial in which the final choice is right"
 
     slug = models.SlugField(max_length=60, unique=True)
     title = NameField(
@@ -299,6 +328,22 @@ class Study(models.Model):
         default=168,
         validators=[MinValueValidator(1)],
     )
+    pay_currency = models.CharField(
+        "currency", max_length=3, blank=True, help_text="Three letters (ISO 4217): GBP, EUR, USD."
+    )
+    pay_base = amount_field(
+        "payment for finishing",
+        "All participants who finish receive it, also those who are excluded from the analysis.",
+    )
+    pay_screened_out = amount_field(
+        "part for screened-out participants",
+        "For participants who agree and are then not admitted because their group is complete.",
+    )
+    pay_bonus = models.CharField("bonus", max_length=10, choices=Bonus, default=Bonus.NONE)
+    pay_bonus_amount = amount_field("amount of the bonus")
+    pay_credits = amount_field(
+        "credits for participants from SONA", "Participants from SONA receive these and no money."
+    )
     # No form's and no file's: the site trusts it to know its own demo
     is_demo = models.BooleanField("demo material", default=False, editable=False)
     version = models.PositiveIntegerField(
@@ -330,6 +375,16 @@ class Study(models.Model):
             ),
             known("study_untouched_known", "exclude_untouched", "off", "neither", "either"),
             known("study_clock_known", "min_rt_clock", "page", "choice"),
+            known("study_bonus_known", "pay_bonus", "none", "fixed", "right"),
+            models.CheckConstraint(
+                condition=models.Q(
+                    pay_base__gte=0,
+                    pay_screened_out__gte=0,
+                    pay_bonus_amount__gte=0,
+                    pay_credits__gte=0,
+                ),
+                name="study_pay_not_negative",
+            ),
             models.CheckConstraint(
                 condition=(
                     models.Q(ethics_number="", ethics_body="", ethics_contact="")
@@ -356,6 +411,9 @@ class Study(models.Model):
             if not 1 <= n <= MOST_WANTED:
                 said = f"The target of “{name}” must be from 1 to {MOST_WANTED}."
                 raise ValidationError({"cell_targets": said})
+        has_test_trials = bool(self.human_items or self.machine_items)
+        if faults := self.pay.faults(has_test_trials=has_test_trials):
+            raise ValidationError({PAY_COLUMNS[part]: said for part, said in faults.items()})
         is_taken = not self.is_demo and self.slug in DEMO_SLUGS
         if is_taken and not Study.objects.filter(pk=self.pk, slug=self.slug).exists():
             raise ValidationError(
@@ -454,6 +512,11 @@ class Study(models.Model):
     @property
     def exclusion_rules(self) -> Rules:
         return Rules(**{rule: getattr(self, column) for rule, column in RULE_COLUMNS.items()})
+
+    @property
+    def pay(self) -> Pay:
+        """What those who agree now are promised."""
+        return Pay(**{part: getattr(self, column) for part, column in PAY_COLUMNS.items()})
 
     @property
     def fast_limit_ms(self) -> int:

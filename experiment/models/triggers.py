@@ -12,7 +12,7 @@ from django.db import connections
 
 from experiment.models import survey
 from experiment.models.arms import FIXED
-from experiment.models.studies import RULE_COLUMNS
+from experiment.models.studies import PAY_COLUMNS, RULE_COLUMNS
 
 FROZEN = "('accepted', 'retired')"
 
@@ -179,8 +179,22 @@ TRIGGERS = (
             "consent_id",
             "items",
             "items_sha256",
+            "pay",
         ),
         "a version of a study never changes",
+    ),
+    Trigger(
+        "study_pay_has_versions",
+        "experiment_study",
+        f"OLD.version > 0 AND NEW.version <= OLD.version AND {changes(*PAY_COLUMNS.values())}",
+        "the payment of a study with real participants only changes in a new version",
+    ),
+    Trigger(
+        "payment_line_is_fixed",
+        "experiment_paymentline",
+        f"{changes('study_id', 'source', 'channel', 'reason', 'amount', 'unit')} OR "
+        f"(OLD.batch_id IS NOT NULL AND {changes('batch_id')})",
+        "a line of a list of payments never changes",
     ),
     Trigger(
         "study_rules_have_versions",

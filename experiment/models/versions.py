@@ -5,13 +5,14 @@ from django.db import models
 from django.utils import timezone
 
 from experiment.domain.exclusion import Rules
+from experiment.domain.pay import Pay
 from experiment.models.studies import ConsentVersion, Study
 
 
 class StudyVersion(models.Model):
-    """A study's rules, consent text and test cases as they held from one moment on. It never changes.
+    """A study's rules, consent text, test cases and promised payment as they held from one moment on. It never changes.
 
-    The first is made when the first real participant enters; before it, all three may change freely. The rules of the
+    The first is made when the first real participant enters; before it, all of them may change freely. Rules and payment of the
     newest are those in the columns of the study: a trigger sees to it.
     """
 
@@ -21,6 +22,7 @@ class StudyVersion(models.Model):
     made_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True)
     reason = models.TextField(help_text="Empty in the first version.")
     rules = models.JSONField()
+    pay = models.JSONField(default=dict, help_text="Amounts as texts. Empty: nothing was promised.")
     # Goes with the study only
     consent = models.ForeignKey(ConsentVersion, models.RESTRICT, null=True)
     items = models.JSONField(help_text="[key, version, SHA-256 of the text], by key.")
@@ -45,3 +47,8 @@ class StudyVersion(models.Model):
     def exclusion_rules(self) -> Rules:
         values: dict[str, Any] = self.rules
         return Rules(**values)
+
+    @property
+    def promised(self) -> Pay:
+        """What those who agreed under this version are paid."""
+        return Pay.from_dict(self.pay)

@@ -14,6 +14,7 @@ from experiment.models import ConsentVersion, Participant, Study
 from experiment.participant import identity, showing
 from experiment.participant.forms import DemographicsForm
 from experiment.participant.guards import resume, shows_problems
+from experiment.participant.pay import pay_told
 from experiment.participant.problems import BadLinkError, problem
 from experiment.participant.showing import go_on, is_preview
 from experiment.services import consenting
@@ -124,6 +125,9 @@ def render_consent(
 ) -> HttpResponse:
     """`consent` is a text that is only looked at yet; otherwise the study's. is_from_site: by who has not accepted the task there."""
     asked = survey_questions(study)
+    external = seen.external if seen else NO_EXTERNAL_IDS
+    # Who comes without an ID cannot be paid by one
+    is_paid = external.id or is_from_site or is_preview(request)
     context: dict[str, Any] = {
         "study": study,
         "consent": consent or study.consent,
@@ -135,6 +139,7 @@ def render_consent(
         "has_odd_id": seen is not None and not is_of_site(seen.external.id, seen.external.source),
         **_of_visit(request, study, seen),
         "length": study_length(study),
+        "pay": pay_told(study, external.channel or external.source) if is_paid else None,
         "ids_until": consenting.ids_until(study, timezone.now()),
         "site": sent_by(study, seen.external.channel or seen.external.source) if seen else "",
         "is_advised": is_advised(study),

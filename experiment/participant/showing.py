@@ -36,6 +36,7 @@ from experiment.models import (
 from experiment.models.arms import ratings_required
 from experiment.participant.forms import DemographicsForm, TrialForm
 from experiment.participant.identity import external_ids, shown_code
+from experiment.participant.pay import bonus_told
 from experiment.participant.problems import wants_json
 from experiment.participant.survey_form import SurveyForm
 from experiment.participant.writing import MAX_ANSWER, QuestionForm
@@ -46,6 +47,7 @@ from experiment.services.arms import arms_of
 from experiment.services.channels import ending
 from experiment.services.counts import study_duration
 from experiment.services.drawing import known_item
+from experiment.services.payments import TEST_STRATA
 from experiment.services.study_language import version_of
 from experiment.services.survey import asked
 from experiment.services.taking_part import practice_item, practice_side
@@ -247,6 +249,7 @@ class Results:
     planted_percent: int | None = None  # how often advice was right that was made up for the study
     adviser: Adviser | None = None  # of a study with several arms, of which any has advice
     all_advised: bool = False  # each of these arms has
+    bonus: str = ""  # that was earned, in words
 
     @property
     def n_advised(self) -> int:
@@ -272,7 +275,9 @@ def results(participant: Participant) -> Results:
     found = [_result(row, given.get(row.trial_id)) for row in listed]
     planted = advised.planted_percent(participant.study) if given else None
     told = told_of_groups(participant.study) if participant.arm_id else (None, True)
-    return Results(found, n_unlisted, n_questions, planted, *told)
+    n_right = sum(bool(row.correct) for row in answered if row.stratum in TEST_STRATA)
+    bonus = bonus_told(participant, n_right)
+    return Results(found, n_unlisted, n_questions, planted, *told, bonus)
 
 
 def told_of_groups(study: Study) -> tuple[Adviser | None, bool]:

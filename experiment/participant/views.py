@@ -33,6 +33,7 @@ from experiment.services import consenting, counting, drawing, taking_part, with
 from experiment.services.advised import practice_follows
 from experiment.services.channels import ending, sent_by
 from experiment.services.flow import FlowError, TooSoonError, WrongPageError
+from experiment.services.payments import keeps_id
 from experiment.services.sign_in import WAIT, TooManyError, by_own_code
 from experiment.services.survey import asked
 from experiment.services.withdrawal import held_about
@@ -335,6 +336,7 @@ def withdraw(request: HttpRequest, study: Study) -> HttpResponse:
     context = {
         "study": study,
         "held": held_about(participant),
+        "keeps_id": keeps_id(participant),
         "ids": identity.named_ids(external_ids(participant)),
         "about": DemographicsForm.answered(participant.demographics, study.field),
         "site": sent_by(study, participant.external_source),

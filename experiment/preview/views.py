@@ -23,6 +23,7 @@ from experiment.models import Adviser, ConsentVersion, Item, Participant, Study
 from experiment.participant import showing
 from experiment.participant.entry import render_consent
 from experiment.participant.identity import Entry
+from experiment.participant.pay import bonus_told
 from experiment.participant.showing import (
     Result,
     Results,
@@ -105,7 +106,10 @@ def results(study: Study) -> Results:
         found.append(replace(result, advice_side=side) if n < n_tests else result)
     n_unlisted = 0 if study.debrief_catch_trials else n_catch
     planted = planted_percent(study) if side else None
-    return Results(found, n_unlisted, study.question_items, planted, *told_of_groups(study))
+    n_right = sum(result.correct for result in found[:n_tests])
+    bonus = bonus_told(participant(study, "debrief"), n_right)
+    told = told_of_groups(study)
+    return Results(found, n_unlisted, study.question_items, planted, *told, bonus)
 
 
 # The decorator's own type knows views without arguments only

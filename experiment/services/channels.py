@@ -16,6 +16,7 @@ from django.db.models import F
 from experiment.models import (
     Channel,
     Participant,
+    PaymentLine,
     RecruitmentRecord,
     Study,
 )
@@ -275,6 +276,9 @@ def forget_ids(today: date) -> int:
     changed = set(records.order_by().values_list("study", "participant__kind").distinct())
     studies = Study.objects.in_bulk({study for study, _ in changed})
     n, _ = records.delete()
+    lines = PaymentLine.objects.filter(until__lt=today)
+    lines.filter(batch=None).delete()  # nobody can be paid by it any more
+    lines.update(external_id="", external_study_id="", external_session_id="")
     for pk, kind in sorted(changed):
         raise_revision(studies[pk], kind)
     for study in studies.values():

@@ -1,8 +1,10 @@
 """Values of a JSON file and where they stand, so that what is wrong can be named: `items[3].markup: ...`."""
 
+import re
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from datetime import date, datetime
+from decimal import Decimal
 from functools import partial
 from typing import Any
 
@@ -15,6 +17,7 @@ from lib.json_bounds import check_json
 YEARS = range(2000, 2100)  # of a study's times, in forms too
 MOST_SHOWN = 50
 MOST_KEPT = 1_000
+AMOUNT = re.compile(r"[0-9]{1,7}(\.[0-9]{1,2})?")
 LONGEST_NAME = 80  # of an entry that there is not
 
 
@@ -100,6 +103,13 @@ class Place:
             self.refuse("A number from 0 to 1 is expected.")
             return 0
         return float(self.value)
+
+    def amount(self) -> Decimal:
+        """An exact amount, as a text with two decimals at most."""
+        if not isinstance(self.value, str) or not AMOUNT.fullmatch(self.value):
+            self.refuse("An amount is expected, as a text such as “2.50”.")
+            return Decimal(0)
+        return Decimal(self.value)
 
     def flag(self) -> bool:
         if not isinstance(self.value, bool):

@@ -15,6 +15,7 @@ from experiment.domain.roles import Right
 from experiment.models import Participant, Purge, RecruitmentRecord, Study
 from experiment.models.participants import ParticipantQuerySet
 from experiment.services import audit, work
+from experiment.services.payments import forget_ids_of
 from experiment.services.rights import may
 from experiment.services.withdrawal import anonymise, forget_copies
 from lib.jobs.leases import Lease, run_job
@@ -96,6 +97,7 @@ def _make_some_anonymous(job: Purge, lease: Lease, done: int) -> int:
         if not is_due(study, timezone.localdate()):  # the day can be changed meanwhile
             raise NotDueError("The retention period of this study's personal data has not ended.")
         people = list(_people(study).order_by("pk").select_for_update(no_key=True)[:CHUNK])
+        forget_ids_of(people)
         for person in people:
             anonymise(person, study)
         if people:

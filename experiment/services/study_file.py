@@ -7,6 +7,7 @@ import json
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
+from decimal import Decimal
 from itertools import product
 from typing import Any, TypeVar
 
@@ -83,6 +84,12 @@ SETTINGS = (
     "contact",
     "live_minutes",
     "resume_hours",
+    "pay_currency",
+    "pay_base",
+    "pay_screened_out",
+    "pay_bonus",
+    "pay_bonus_amount",
+    "pay_credits",
 )
 ITEM_FIELDS = (
     "key",
@@ -164,6 +171,8 @@ def document(study: Study) -> dict[str, Any]:
 
 
 def plain(value: Any) -> Any:
+    if isinstance(value, Decimal):
+        return str(value)  # exact, as no number of JSON is
     return value.isoformat() if hasattr(value, "isoformat") else value
 
 
@@ -318,8 +327,8 @@ def _setting(field: "models.Field[Any, Any]", at: Place) -> Any:
     match field:
         case models.BooleanField():
             return at.flag()
-        case models.FloatField():
-            return at.share()
+        case models.DecimalField() | models.FloatField():
+            return at.amount() if isinstance(field, models.DecimalField) else at.share()
         case models.IntegerField():
             is_small = isinstance(field, models.PositiveSmallIntegerField)
             # The next version of a test case must have a number, too

@@ -14,6 +14,7 @@ from django.utils import timezone
 from django.utils.text import slugify
 
 from experiment.domain.exclusion import Rules
+from experiment.domain.pay import Pay
 from experiment.domain.presets import ARMS, PRESETS
 from experiment.models import Arm, ConsentVersion, Item, Participant, Study, StudyItem, Trial
 from experiment.models.studies import DEMO_SLUGS, RULE_COLUMNS, Tasks
@@ -192,12 +193,13 @@ def change_study(
     by: User,
     rules: Rules | None = None,
     consent: str | None = None,
+    pay: Pay | None = None,
     reason: str = "",
 ) -> Revision:
-    """Set these columns, and revise rules and consent where they are given. `study` is brought up to date.
+    """Set these columns, and revise rules, consent and pay where they are given. `study` is brought up to date.
 
     Raises:
-        ReasonRequiredError: rules or consent of a frozen study would change, and no reason is given.
+        ReasonRequiredError: rules, consent or pay of a frozen study would change, and no reason is given.
         ValidationError: another study has the title, participants were promised another withdrawal or other readers, or
             made-up advice would not be explained to them, or they would not be asked what forms the study's groups.
     """
@@ -236,7 +238,7 @@ def change_study(
         except IntegrityError as error:  # somebody else took the title meanwhile
             raise ValidationError({"title": "Another study of this site has it."}) from error
         audit.record(audit.Action.STUDY_CHANGED, by=by, study=study, changed=changed)
-    return revise(study, rules=rules, consent=consent, reason=reason, by=by)
+    return revise(study, rules=rules, consent=consent, pay=pay, reason=reason, by=by)
 
 
 def set_paused(

@@ -1,4 +1,4 @@
-"""Rules, consent and test cases of a study: free to change until a real participant enters, in versions from then on."""
+"""Rules, consent, test cases and promised payment of a study: free to change until a real participant enters, in versions from then on."""
 
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
@@ -13,17 +13,19 @@ from django.db import transaction
 from django.utils import timezone
 
 from experiment.domain.exclusion import Rules
+from experiment.domain.pay import Pay
 from experiment.models import (
     AdvisedTrial,
     ConsentVersion,
     Item,
     Judgment,
     Participant,
+    RecruitmentRecord,
     Study,
     StudyItem,
     StudyVersion,
 )
-from experiment.models.studies import RULE_COLUMNS
+from experiment.models.studies import PAY_COLUMNS, RULE_COLUMNS
 from experiment.services import audit
 from experiment.services.advisers import lacks_advice
 from experiment.services.audit import Action
@@ -33,12 +35,12 @@ from experiment.services.usable import unusable
 
 
 class ReasonRequiredError(ValidationError):
-    """The study has real participants: a change of its rules, consent or test cases needs a reason."""
+    """The study has real participants: a change of its rules, consent, test cases or payment needs a reason."""
 
     def __init__(self) -> None:
         super().__init__(
             (
-                "The study has real participants. Give a reason for changing its rules, consent or test cases."
+                "The study has real participants. Give a reason for changing its rules, consent, test cases or payment."
             ),
             code="reason_required",
         )
@@ -62,18 +64,24 @@ class Revision:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """Changes of the three; None stays."""
+    """Changes of the four; None stays."""
 
     rules: Rules | None
     consent: str | None
     items: Sequence[Item] | None
+    pay: Pay | None
 
     def __bool__(self) -> bool:
-        return any(part is not None for part in (self.rules, self.consent, self.items))
+        return any(part is not None for part in (self.rules, self.consent, self.items, self.pay))
 
     @classmethod
     def of(
-        cls, study: Study, rules: Rules | None, consent: str | None, items: Iterable[Item] | None
+        cls,
+        study: Study,
+        rules: Rules | None,
+        consent: str | None,
+        items: Iterable[Item] | None,
+        pay: Pay | None,
     ) -> "Change":
         text = current.text if (current := study.consent) else None
         wanted = None if items is None else list({item.pk: item for item in items}.values())
@@ -81,6 +89,7 @@ class Change:
             None if rules == study.exclusion_rules else rules,
             None if consent == text else consent,
             None if wanted is None or {i.pk for i in wanted} == _item_ids(study) else wanted,
+            None if pay == study.pay else pay,
         )
 
 
@@ -97,23 +106,26 @@ def revise(
     rules: Rules | None = None,
     consent: str | None = None,
     items: Iterable[Item] | None = None,
+    pay: Pay | None = None,
     reason: str = "",
     by: User | None = None,
 ) -> Revision:
-    """Change any of the three, what is None stays. A change of frozen ones is one new version.
+    """Change any of the four, what is None stays. A change of frozen ones is one new version.
 
     The study's rules are applied again where they changed (`reapplying` says how). `study` is brought up to date.
 
     Raises:
         ReasonRequiredError: something would change in a frozen study, and no reason is given.
-        ValidationError: an item that is new in the study is not accepted, or not `by`'s to use, or lacks the advice that participants see.
+        ValidationError: an item that is new in the study is not accepted, or not `by`'s to use, or lacks the advice that participants see;
+            or less pay than real participants were promised.
     """
     locked = Study.objects.select_for_update(no_key=True).get(pk=study.pk)
-    change = Change.of(locked, rules, consent, items)
+    change = Change.of(locked, rules, consent, items, pay)
     if not change:
         return Revision()
     if locked.version and not reason.strip():
         raise ReasonRequiredError
+    paid_before = locked.pay
     before = locked.exclusion_rules
     if change.consent is not None:
         current = locked.consent
@@ -122,20 +134,23 @@ def revise(
     if change.items is not None:
         _draw_from(locked, change.items, by)
     version = None
+    _promise(locked, change.pay)
     if locked.version:
         now, new = timezone.now(), change.rules or locked.exclusion_rules
         version = _make_version(locked, new, reason=reason.strip(), by=by, now=now)
-    elif change.rules is not None:
-        _set_rules(locked, change.rules)
+    else:
+        _set_rules(locked, change.rules or before)
     excluded = apply_changed_rules(locked, before) if change.rules is not None else None
-    _record(locked, change, before, reason.strip(), by)
-    for name in ("version", "counted_min_rt_ms", *RULE_COLUMNS.values()):
+    _record(locked, change, before, paid_before, reason.strip(), by)
+    for name in ("version", "counted_min_rt_ms", *RULE_COLUMNS.values(), *PAY_COLUMNS.values()):
         setattr(study, name, getattr(locked, name))
     return Revision(version, excluded, is_applied=change.rules is None or excluded is not None)
 
 
-def _record(study: Study, change: Change, before: Rules, reason: str, by: User | None) -> None:
-    """An event for each of the three that changed. Version 0: the study was still free to change."""
+def _record(
+    study: Study, change: Change, before: Rules, paid_before: Pay, reason: str, by: User | None
+) -> None:
+    """An event for each of the four that changed. Version 0: the study was still free to change."""
     tell = partial(audit.record, by=by, study=study, reason=reason, version=study.version)
     old, new = asdict(before), asdict(study.exclusion_rules)
     if change.rules is not None:
@@ -146,6 +161,10 @@ def _record(study: Study, change: Change, before: Rules, reason: str, by: User |
         tell(Action.CONSENT_CHANGED, consent_sha256=sha256)
     if change.items is not None:
         tell(Action.ITEMS_CHANGED, n_items=len(change.items))
+    if change.pay is not None:
+        was, now = paid_before.as_dict(), change.pay.as_dict()
+        parts = {c: f"{was[p]} -> {now[p]}" for p, c in PAY_COLUMNS.items() if was[p] != now[p]}
+        tell(Action.PAY_CHANGED, changes=parts)
 
 
 def rules_of(study: Study, kind: str, number: int) -> StudyVersion:
@@ -192,16 +211,28 @@ def _make_version(
         consent=study.consent,
         items=items,
         items_sha256=hashlib.sha256(text.encode()).hexdigest(),
+        pay=study.pay.as_dict(),
     )
     study.version = version.number
     _set_rules(study, rules)
     return version
 
 
+def _promise(study: Study, pay: Pay | None) -> None:
+    """Set what a locked study promises; people who have read of more are owed it."""
+    if pay is None:
+        return
+    has_come = study.version or RecruitmentRecord.objects.filter(study=study).exists()
+    if has_come and (problem := pay.lowered(study.pay)):
+        raise ValidationError(problem)
+    for part, column in PAY_COLUMNS.items():
+        setattr(study, column, getattr(pay, part))
+
+
 def _set_rules(study: Study, rules: Rules) -> None:
     for rule, value in asdict(rules).items():
         setattr(study, RULE_COLUMNS[rule], value)
-    study.save(update_fields=["version", *RULE_COLUMNS.values()])
+    study.save(update_fields=["version", *RULE_COLUMNS.values(), *PAY_COLUMNS.values()])
 
 
 def _item_ids(study: Study) -> set[int]:
@@ -285,6 +316,7 @@ class RulesCompared:
 class VersionsCompared:
     rules: Sequence[RuleChange]
     consent_changed: bool
+    pay_changed: bool
     items_added: Sequence[str]
     items_removed: Sequence[str]
     decisions: RulesCompared
@@ -302,6 +334,7 @@ def compare_versions(study: Study, kind: str, first: int, second: int) -> Versio
     return VersionsCompared(
         rules=rule_changes(before, after),
         consent_changed=before.consent_id != after.consent_id,
+        pay_changed=before.promised != after.promised,
         items_added=sorted(items[1] - items[0]),
         items_removed=sorted(items[0] - items[1]),
         decisions=compare_rules(study, kind, after.exclusion_rules, before.exclusion_rules),

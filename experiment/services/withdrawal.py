@@ -31,6 +31,7 @@ from experiment.models.trials import server_ms
 from experiment.services import audit
 from experiment.services.counting import Difference, judged_by
 from experiment.services.export.jobs import delete_exports
+from experiment.services.payments import keep_promise
 from experiment.services.taking_part import MEASURED
 from lib.locks import hold_shared
 from lib.storage import file_names
@@ -122,6 +123,7 @@ def _withdraw(
         return
     pseudonym = participant.public_id
     is_kept = study.keeps_withdrawn_answers and participant.stage == Stage.FINISHED
+    keep_promise(participant, study)
     if is_kept:
         anonymise(participant, study)
     else:

@@ -14,6 +14,7 @@ from experiment.services import consenting, work
 from experiment.services.counts import n_valid_of
 from experiment.services.curation.reviews import n_waiting_for as n_reviews_of
 from experiment.services.members import asked_to_join
+from experiment.services.payments import PROMISES, n_unpaid_soon
 from experiment.services.rights import fields_of, studies_with
 from lib.formatting import count
 from scoring.models import GradingPlan
@@ -94,24 +95,39 @@ class Decision:
 
 
 @dataclass(frozen=True, slots=True)
+class Unpaid:
+    """Participants of a study who are owed a payment, and whose IDs are about to be erased."""
+
+    study: Study
+    n: int
+
+    @property
+    def task(self) -> Task:
+        label = f"Pay {count(self.n, 'participant')} of {self.study.title} whose IDs are erased within 7 days"
+        return Task(label, reverse("lab:pay", args=[self.study.slug]))
+
+
+@dataclass(frozen=True, slots=True)
 class Waiting:
     reviews: Sequence[Reviews]
     grades: Sequence[Grades]
     decisions: Sequence[Decision]
     asked: Sequence[FieldMember]  # to join a field
+    unpaid: Sequence[Unpaid] = ()
 
     @property
     def n(self) -> int:
         """Test cases, answers, studies and fields together."""
         graded = sum(each.n + each.n_to_settle for each in self.grades)
-        decided = len(self.decisions) + len(self.asked)
+        decided = len(self.decisions) + len(self.asked) + len(self.unpaid)
         return sum(each.n for each in self.reviews) + graded + decided
 
     @property
     def tasks(self) -> list[Task]:
-        """Reviews, grades and differences, each with the way to its page."""
+        """Reviews, grades, differences and payments, each with the way to its page."""
         graded = (task for each in self.grades for task in each.tasks)
-        return [*(each.task for each in self.reviews), *graded]
+        paid = (each.task for each in self.unpaid)
+        return [*(each.task for each in self.reviews), *graded, *paid]
 
 
 def waiting_for(user: User, now: datetime) -> Waiting:
@@ -126,7 +142,9 @@ def waiting_for(user: User, now: datetime) -> Waiting:
         for plan in plans.select_related("study").order_by("study__title")
     ]
     grades = [each for each in grades if each.n or each.n_to_settle]
-    return Waiting(reviews, grades, _decisions(user, now), list(asked_to_join(user)))
+    promising = studies_with(user, Right.SET_UP).filter(PROMISES).order_by("title")
+    unpaid = [Unpaid(study, n) for study in promising if (n := n_unpaid_soon(study, now))]
+    return Waiting(reviews, grades, _decisions(user, now), list(asked_to_join(user)), unpaid)
 
 
 def lately_ended(user: User, now: datetime) -> list[work.Listed]:

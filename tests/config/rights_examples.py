@@ -22,6 +22,7 @@ from experiment.models import (
     DryRun,
     Item,
     ItemImport,
+    PaymentBatch,
     QuestionTemplate,
     ResearchField,
     Study,
@@ -43,7 +44,7 @@ from scoring.models import (
 )
 from scoring.training.corpus.manifest import Manifest, PartFacts
 from scoring.training.settings import of_preset
-from tests.factories import make_channel, make_item, make_participant, make_question
+from tests.factories import NOW, make_channel, make_item, make_participant, make_question
 from tests.scoring.lab.rows import ask, finish
 
 Example = Mapping[str, Any]
@@ -80,6 +81,12 @@ def item_of_field(study: Study, status: str = "in_review") -> Item:
 def arm_of(study: Study) -> Arm:
     """One of a number that no other study's arm has."""
     return Arm.objects.get_or_create(study=study, number=study.pk, name="alone")[0]
+
+
+def list_of_payments(study: Study) -> PaymentBatch:
+    """One of a number that no other study's list has."""
+    values = {"channel": "prolific", "platform": "prolific", "reason": "finished", "made_at": NOW}
+    return study.payment_batches.get_or_create(number=study.pk, defaults=values)[0]
 
 
 def survey_question_of(study: Study) -> SurveyQuestion:
@@ -273,7 +280,8 @@ ROWS: list[tuple[str, Callable[[Study], Any]]] = [
 # What else they take
 OTHERS: list[tuple[str, Callable[[Study], Example]]] = [
     ("participant", lambda s: {"public_id": make_participant(s).public_id}),
-    ("channel", lambda s: {"code": make_channel(s, f"of-{s.slug}"[:20]).code}),
+    ("pay_file", lambda s: {"number": list_of_payments(s).number}),
+    ("channel pay_list", lambda s: {"code": make_channel(s, f"of-{s.slug}"[:20]).code}),
     (
         "setup_survey_question setup_survey_move setup_survey_remove",
         lambda s: {"name": survey_question_of(s).name},
@@ -327,6 +335,7 @@ POSTED: dict[str, Mapping[str, str]] = {
     "lab:retire_item": {"retire-reason": "leaky"},
     "lab:review_item": {"review-verdict": "accept"},
     "lab:recruitment": {"recruitment": "closed"},
+    "lab:pay_list": {"list": "finished"},
     "api:recruitment": {"recruitment": "closed", "expected": "draft"},
 }
 # May be missing although one may see it: no worker made the file, a study without data has no figures, no field asks

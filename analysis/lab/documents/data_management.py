@@ -143,6 +143,12 @@ def _stored(planned: Planned) -> Iterator[Row]:
     if planned.is_advised:
         yield "advice that was shown, and the choice, ratings and times before it", ITSELF, until
     yield "an optional free comment at the end", "to understand problems", until
+    if study.pay.is_any:
+        yield (
+            "lists of payments: IDs at the recruitment site and amounts, kept apart from the answers of participants who withdraw",
+            "to pay everybody once",
+            f"IDs: {f.count(study.external_id_days, 'day')} after consent; amounts: {until}",
+        )
     yield (
         "IDs at the recruitment site, in a separate table",
         "payment; to recognise participants who return",

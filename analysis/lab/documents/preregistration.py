@@ -96,6 +96,7 @@ def preregistration(planned: Planned) -> str:
         ),
         "## Exclusion",
         *_exclusion(planned),
+        *(("## Payment", bullets(map(escaped, study.pay.sentences()))) if study.pay.is_any else ()),
         "## Sample size and stopping",
         *_sample_size(planned),
         "## Planned analyses",

@@ -101,6 +101,8 @@ def _lines(found: VersionsCompared, numbers: Sequence[int], kind: str) -> Iterat
         yield f"rule {change.rule}: {change.before} -> {change.after}"
     if found.consent_changed:
         yield "consent: another text"
+    if found.pay_changed:
+        yield "payment: another promise"
     yield from (f"test case added: {item}" for item in found.items_added)
     yield from (f"test case removed: {item}" for item in found.items_removed)
     for person in rules.participants:

@@ -46,7 +46,7 @@ def fresh(study: Study) -> Study:
     return study
 
 
-@pytest.mark.parametrize("section", ["general", "texts", "trials", "rules", "target"])
+@pytest.mark.parametrize("section", ["general", "texts", "trials", "rules", "target", "pay"])
 def test_saving_what_is_shown_changes_nothing(ruth: Client, study: Study, section: str) -> None:
     Study.objects.update(min_rt_ms=1_234)
     before = model_to_dict(fresh(study)), study.consent_versions.count()

@@ -101,6 +101,7 @@ class People:
     other_kinds: tuple[Count, ...]
     ethics_number: str
     ethics_body: str
+    payment: tuple[str, ...]
     gender: Answers | MissingResult
     country: Answers | MissingResult
     position: Answers | MissingResult
@@ -142,6 +143,7 @@ def build_participants(data: SourceData) -> Built:
         other_kinds=_counts(own.other_kinds),
         ethics_number=own.ethics_number,
         ethics_body=own.ethics_body,
+        payment=own.payment,
         gender=try_estimate(_answers, table["gender"]),
         country=try_estimate(_answers, table["country"]),
         position=try_estimate(_answers, table["career"]),

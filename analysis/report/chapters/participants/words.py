@@ -58,7 +58,7 @@ def participants_page(source: SourceResults, about: About) -> Page:
         if own.ethics_number
         else ""
     )
-    methods_text = sentences(*_recruited(own, flow), found, *_answers(own), ethics)
+    methods_text = sentences(*_recruited(own, flow), found, *_answers(own), *own.payment, ethics)
     others = ""
     if own.other_kinds:
         kinds = (f"{Participant.Kind(k.code).label} ({f.number(k.n, 0)})" for k in own.other_kinds)
