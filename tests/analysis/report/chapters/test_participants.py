@@ -79,6 +79,7 @@ REAL = TakingPart(
     other_kinds={"pilot": 3},
     ethics_number="EP/1",
     ethics_body="The Board",
+    payment=("Participants who finish are paid 2.00 GBP.",),
 )
 
 
@@ -138,6 +139,7 @@ def test_numbers_that_fewer_than_five_gave_are_left_out(small):
 
 def test_the_paragraph_of_a_study_says_who_came_who_stayed_and_when(small):
     text = paragraph(participants_source_of(small))
+    assert "Participants who finish are paid 2.00 GBP." in text
     for fact in (
         "1 March 2025",
         "26 participants gave consent, 25 started the trials and 23 finished",
