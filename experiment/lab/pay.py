@@ -72,6 +72,11 @@ class Table:
     past: Sequence[Past]
     steps: Sequence[Step]
 
+    @property
+    def can_refuse(self) -> bool:
+        """True if a list of refusals is offered."""
+        return any(offer.value == Reason.REFUSED for offer in self.offers)
+
 
 @require_safe
 @for_study(Right.SEE_DATA)

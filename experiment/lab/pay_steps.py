@@ -27,7 +27,11 @@ def steps(channel: Channel, url: str, ends: Ends, *, with_codes: bool) -> tuple[
         Channel.Platform.SONA: _sona,
         Channel.Platform.MTURK: _mturk,
     }.get(Channel.Platform(channel.platform), _other)
-    return tuple(of_site(url, ends if with_codes else Ends()))
+    if not with_codes:
+        ends = Ends()
+    elif channel.platform == Channel.Platform.SONA:
+        ends = Ends(completion_url=channel.completion_url)  # with the place of the code
+    return tuple(of_site(url, ends))
 
 
 def _prolific(url: str, ends: Ends) -> Iterator[Step]:

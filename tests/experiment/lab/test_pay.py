@@ -119,3 +119,15 @@ def test_the_promise_is_in_the_studys_file_and_its_copy(paying: Study) -> None:
     assert document(paying)["study"]["pay_base"] == "2.50"
     copied = copy_study(paying, slug="copied", title="Copied")
     assert (copied.pay, copied.pay.base) == (paying.pay, Decimal("2.50"))
+
+
+def test_the_debriefing_names_the_bonus_and_the_withdrawal_page_the_id_that_is_kept(
+    paying: Study, ruth: Client
+) -> None:
+    preview = text(ruth.get(reverse("lab:preview", args=[paying.slug, "debrief"])))
+    assert "earned a bonus of <strong>0.75\N{NO-BREAK SPACE}EUR</strong>" in preview
+    person = paying.participants.get()
+    held = text(
+        Client().post(f"{paying.get_absolute_url()}withdraw/", {"code": person.withdrawal_code})
+    )
+    assert "Only your ID at Mturk is kept until" in held

@@ -171,6 +171,7 @@ def test_refusing_is_proposed_for_missed_attention_checks_alone_and_can_be_undon
     assert set(one(paying).due) == {Reason.BONUS}
 
 
+@pytest.mark.both
 def test_the_database_lets_nobody_be_paid_twice(paying: Study) -> None:
     person = came(paying, "ada")
     listed(paying)
@@ -212,6 +213,7 @@ EVENTS = st.lists(
 )  # fmt: skip
 
 
+@pytest.mark.both
 @settings(
     max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None
 )
