@@ -1,4 +1,4 @@
-"""What a study promises to pay: exact amounts in one currency, and credits at a department's pool."""
+"""A study's promise to pay: exact amounts in one currency, and credits at a department's pool."""
 
 import re
 from collections.abc import Mapping
@@ -50,7 +50,7 @@ class Pay:
         return self.bonus_amount if self.bonus == FIXED else NOTHING
 
     def faults(self, *, has_test_trials: bool) -> dict[str, str]:
-        """What is wrong with each part, as a sentence.
+        """The first fault of each part, as a sentence.
 
         >>> Pay(base=Decimal(2)).faults(has_test_trials=True)
         {'currency': 'Give the currency of the payment, such as GBP.'}

@@ -1,4 +1,4 @@
-"""What recruitment sites let a researcher decide about a submission, and the files that they take. One place, with the sites' own pages.
+"""Decisions about a submission that recruitment sites leave to a researcher, and the files that they take. One place, with the sites' own pages.
 
 The rules are those of the sites' help pages, to which the page links beside each table: a site may change its terms.
 """
@@ -164,7 +164,7 @@ class Proposal:
 def propose(
     platform: str, state: State, *, n_missed_checks: int, excluded: str, part: Decimal
 ) -> Proposal:
-    """What to do about a person. Wrong answers, ratings and response times are no argument of this function.
+    """A proposal about a person. Wrong answers, ratings and response times are no argument of this function.
 
     excluded: why they are left out of the analysis, which is no reason to refuse. part: what screened-out people were promised.
 

@@ -9,7 +9,7 @@ from experiment.services.channels import Ends
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """What to do, a value to copy, and the names in the sketch of the site's form: its heading, and the field for the value."""
+    """An instruction, a value to copy, and the names in the sketch of the site's form: its heading, and the field for the value."""
 
     text: str
     value: str = ""

@@ -515,7 +515,7 @@ class Study(models.Model):
 
     @property
     def pay(self) -> Pay:
-        """What those who agree now are promised."""
+        """The promise to those who agree now."""
         return Pay(**{part: getattr(self, column) for part, column in PAY_COLUMNS.items()})
 
     @property

@@ -50,5 +50,5 @@ class StudyVersion(models.Model):
 
     @property
     def promised(self) -> Pay:
-        """What those who agreed under this version are paid."""
+        """The promise to those who agreed under this version."""
         return Pay.from_dict(self.pay)

@@ -34,7 +34,7 @@ def is_of_sona(study: Study, channel: str) -> bool:
 
 
 def pay_told(study: Study, channel: str) -> PayTold | None:
-    """What a newcomer by this channel is promised; None where that is nothing."""
+    """The promise to a newcomer by this channel; None where that is nothing."""
     pay: Pay = study.pay
     if is_of_sona(study, channel):
         # Half a credit is written 0.5, as the pools write it

@@ -1,4 +1,4 @@
-"""Who is owed what, lists of payments, and what is kept of those who withdraw. Nobody is in two lists for one reason."""
+"""Payments that are owed, lists of them, and the IDs that are kept of those who withdraw. Nobody is in two lists for one reason."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -48,7 +48,7 @@ Who = tuple[str, str]  # whose ID, and the ID
 
 
 class Promises:
-    """What participants of a study were promised: by the version under which they agreed."""
+    """The promises to participants of a study: by the version under which they agreed."""
 
     def __init__(self, study: Study) -> None:
         versions = study.versions.order_by("number")
@@ -63,7 +63,7 @@ class Promises:
 
 
 def bonus_of(person: Participant, n_right: int) -> tuple[Pay, Decimal]:
-    """What a participant was promised, and the bonus that they earn with so many right test trials."""
+    """The promise to a participant, and the bonus that they earn with so many right test trials."""
     promised = person.study.pay if person.pk is None else Promises(person.study).of(person)
     return promised, promised.earned(n_right)
 
@@ -148,7 +148,7 @@ def payable(study: Study, now: datetime) -> list[Person]:
 
 @dataclass(frozen=True, slots=True)
 class _Facts:
-    """What the proposals follow from; `n_right` and `n_missed` by participant."""
+    """Facts that the proposals follow from; `n_right` and `n_missed` by participant."""
 
     live_since: datetime
     promises: Promises

@@ -26,7 +26,7 @@ FORM = {
 
 @pytest.fixture
 def paying(study: Study, ruth: Client) -> Study:
-    """What ruth has set up by its form, with a finisher who came from Mechanical Turk."""
+    """A study that ruth has set up by its form, with a finisher who came from Mechanical Turk."""
     answer = ruth.post(reverse("lab:setup_pay", args=[study.slug]), FORM)
     assert answer.status_code == 302, answer.text
     study.refresh_from_db()

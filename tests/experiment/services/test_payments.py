@@ -77,7 +77,7 @@ def one(study: Study) -> Person:
     return person
 
 
-def test_who_finished_is_paid_with_a_bonus_for_each_right_test_trial(paying: Study) -> None:
+def test_a_finisher_is_paid_with_a_bonus_for_each_right_test_trial(paying: Study) -> None:
     person = came(paying, "ada", excluded_by="missed_catch")
     found = one(paying)
     assert (found.state, found.proposal.act) == (State.FINISHED, Act.PAY)
@@ -118,7 +118,7 @@ def test_people_are_paid_what_was_promised_as_they_agreed(paying: Study) -> None
         Study.objects.filter(pk=paying.pk).update(pay_base=Decimal("1.00"))
 
 
-def test_who_withdraws_after_the_end_is_paid_by_an_id_apart_from_their_answers(
+def test_a_finisher_who_withdraws_is_paid_by_an_id_apart_from_their_answers(
     paying: Study,
 ) -> None:
     person = came(paying, "ada")
@@ -139,7 +139,9 @@ def test_who_withdraws_after_the_end_is_paid_by_an_id_apart_from_their_answers(
     assert PaymentLine.objects.count() == 2
 
 
-def test_who_withdraws_from_a_study_that_promises_nothing_leaves_no_id(paying: Study) -> None:
+def test_a_study_that_promises_nothing_keeps_no_id_of_a_finisher_who_withdraws(
+    paying: Study,
+) -> None:
     Study.objects.filter(pk=paying.pk).update(
         pay_currency="", pay_base=0, pay_screened_out=0, pay_bonus="none", pay_bonus_amount=0
     )
