@@ -67,7 +67,7 @@ def _accepted(item: Item) -> str:
         how = "imported, built in, or accepted before reviews were recorded"
         return "" if item.is_retired else f"Accepted without a review on this site: {how}"
     if item.accepted_by == 0:
-        return "Accepted by its writer, without a review, as this field allows"
+        return "Not reviewed: accepted by its writer, as this field allows"
     return f"Accepted by {count(item.accepted_by, 'person', 'people')} who did not write it"
 
 
@@ -88,6 +88,18 @@ def next_step(
             "already have this version keep it."
         )
     return "Studies that choose this test case use this version. Its text cannot change; an edit creates a new version."
+
+
+def review_rule(reviews_needed: int) -> str:
+    """The meaning of review in a field.
+
+    >>> review_rule(1)
+    'In this field, 1 person who did not write a test case must accept it before studies can use it.'
+    """
+    if not reviews_needed:
+        return "In this field, nobody reviews: writers accept their own test cases, and methods and exports say “not reviewed”."
+    people = count(reviews_needed, "person", "people")
+    return f"In this field, {people} who did not write a test case must accept it before studies can use it."
 
 
 def _from_draft(reviews_needed: int) -> str:

@@ -45,7 +45,7 @@ def together(request: HttpRequest, research_field: ResearchField) -> HttpRespons
     found = Item.objects.filter(field=research_field.name).in_bulk(numbers)
     items = [found[pk] for pk in dict.fromkeys(numbers) if pk in found]
     query = request.POST.get("query", "")
-    back = reverse("lab:field", args=[research_field.slug]) + (f"?{query}" if query else "")
+    back = _list_of(research_field, query)
     if not items:
         messages.error(request, "Select at least one test case.")
         return redirect(back)
@@ -78,6 +78,31 @@ def together(request: HttpRequest, research_field: ResearchField) -> HttpRespons
         for why, refused in outcome.refused.items():
             messages.error(request, f"{', '.join(map(str, refused))}: {why}")
         return redirect(back)
+    return _page(request, research_field, act, items, plan, form, query)
+
+
+def submit_all(
+    request: HttpRequest, research_field: ResearchField, items: Sequence[Item]
+) -> HttpResponse:
+    """Send drafts to review that their writer has just seen; where a warning is to be explained first, the page that asks."""
+    items = items[:MOST]
+    plan = services.plan(items, Act.SUBMIT, user_of(request))
+    if plan.warnings or plan.outcome.refused:
+        return _page(request, research_field, Act.SUBMIT, items, plan, ExplainForm(plan))
+    outcome = services.take(items, Act.SUBMIT, user_of(request), Words())
+    messages.success(request, _done(Act.SUBMIT, outcome.done))
+    return redirect("lab:field", research_field.slug)
+
+
+def _page(
+    request: HttpRequest,
+    research_field: ResearchField,
+    act: Act,
+    items: Sequence[Item],
+    plan: Plan,
+    form: forms.Form,
+    query: str = "",
+) -> HttpResponse:
     done = plan.outcome.done
     is_read = act == Act.ACCEPT  # whoever accepts texts reads them first
     return show(
@@ -93,9 +118,13 @@ def together(request: HttpRequest, research_field: ResearchField) -> HttpRespons
         note=_note(act, plan) if done else "",
         explained=[(each, form[each.code]) for each in plan.warnings],
         form=form,
-        back=back,
+        back=_list_of(research_field, query),
         query=query,
     )
+
+
+def _list_of(research_field: ResearchField, query: str) -> str:
+    return reverse("lab:field", args=[research_field.slug]) + (f"?{query}" if query else "")
 
 
 def _note(act: Act, plan: Plan) -> str:

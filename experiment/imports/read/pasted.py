@@ -11,6 +11,7 @@ from experiment.domain.item_checks.form import MAX_WORDS
 from experiment.domain.item_columns import VERSIONS
 from experiment.domain.joined_lines import Words, joined
 from experiment.domain.markup import MAX_CHARACTERS
+from experiment.domain.single_brackets import single_pairs
 from experiment.imports.read.items import NAMES, TEXT
 from experiment.imports.read.rows import FileRefusedError
 from lib.csv_lines import line_of
@@ -55,6 +56,8 @@ def read_pasted(text: str) -> Pasted:
     said: dict[int, Sequence[str]] = {}
     lines = []
     for number, (abstract, changes) in enumerate(abstracts_of(text, _items), 1):
+        abstract, mended = _doubled(abstract)
+        changes += mended
         lines.append(f"{json.dumps({'markup': abstract})}\n")
         said |= {number: changes} if changes else {}
     return Pasted("".join(lines).encode(), said)
@@ -78,6 +81,24 @@ def abstracts_of(
         line, joins = joined(rest, around) if len(rest) <= MAX_CHARACTERS else (rest, [])
         found.append((line, [*changes, *joins]))
     return found
+
+
+def _doubled(abstract: str) -> tuple[str, list[str]]:
+    """The abstract with two wordings in single brackets as an alternation, where it has none in double ones; and what was changed.
+
+    >>> _doubled("Recall [rose, fell] in rats [12, 13].")
+    ('Recall [[rose, fell]] in rats [12, 13].', ['“[rose, fell]” was read as “[[rose, fell]]”'])
+    """
+    if "[[" in abstract or len(abstract) > MAX_CHARACTERS:
+        return abstract, []
+    pairs = [*single_pairs(abstract)]
+    for pair in reversed(pairs):
+        abstract = abstract[: pair.start] + pair.doubled + abstract[pair.end :]
+    return abstract, [f"{shown(one.written)} was read as {shown(one.doubled)}" for one in pairs]
+
+
+def _has_pair(text: str) -> bool:
+    return "[[" in text or any(single_pairs(text))
 
 
 def _without_number(part: str, number: int) -> tuple[str, list[str]]:
@@ -105,9 +126,12 @@ def _items(part: str, first: int) -> list[str]:
             starts.append(n)
     ends = pairwise([*starts, len(lines)])
     items = ["\n".join(lines[start:end]) for start, end in ends]
-    if len(items) > 1 and starts[0] == 0 and all("[[" in item for item in items):
+    if len(items) > 1 and starts[0] == 0 and all(map(_has_pair, items)):
         return items
-    marked = [n for n, line in enumerate(lines) if "[[" in line]
+    brackets = "[[" if "[[" in part else "["
+    marked = [
+        n for n, line in enumerate(lines) if "[[" in line or (brackets == "[" and _has_pair(line))
+    ]
     if not marked:
         return [part]
     # A line that begins in lower case goes on with the sentence before it, and so do lines of about one length, as a PDF breaks them
@@ -123,7 +147,7 @@ def _items(part: str, first: int) -> list[str]:
     )
     if begins and not is_broken:
         raise FileRefusedError(
-            f"Several lines of abstract {first} contain “[[”, so it is not clear where the next abstract begins. Leave an empty line "
+            f"Several lines of abstract {first} contain “{brackets}”, so it is not clear where the next abstract begins. Leave an empty line "
             "between abstracts."
         )
     return [part]
