@@ -52,6 +52,26 @@ class FieldForm(OpenedForm, forms.ModelForm[ResearchField]):
         return audit.last_changes(names, field=self.initial["name"])
 
 
+class NewFieldForm(FieldForm):
+    """Says what review means before it asks for people."""
+
+    reviews_needed = forms.TypedChoiceField(
+        label="Who else must accept a test case before studies can use it?",
+        choices=[
+            (1, "one other person"),
+            (2, "two other people"),
+            (0, "nobody yet: writers accept their own, and the paper says “not reviewed”"),
+        ],
+        coerce=int,
+        initial=1,
+        widget=forms.RadioSelect,
+        help_text=(
+            "Reviewers read both wordings without knowing how people or models did, and accept the test case, ask for a revision or "
+            "reject it. You can change this under Settings."
+        ),
+    )
+
+
 class SubfieldForm(OpenedForm, forms.ModelForm[Subfield]):
     class Meta:
         model = Subfield
@@ -127,7 +147,7 @@ def _n_accepted(wanted: Q) -> Coalesce:
 @either
 @for_creators
 def new(request: HttpRequest) -> HttpResponse:
-    form = FieldForm(request.POST or None)
+    form = NewFieldForm(request.POST or None)
     if form.is_valid():
         sent = form.cleaned_data
         with refused(form):

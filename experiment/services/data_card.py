@@ -91,7 +91,7 @@ def data_card(
     accepted = [item for item in tests if item.status == Item.Status.ACCEPTED]
     provenance.append(f"People accepted {'each' if len(accepted) == n else len(accepted)} of them.")
     if k := sum(not item.accepted_by for item in accepted):
-        without = "accepted on this site without a review by anyone other than"
+        without = "not reviewed: accepted on this site by nobody other than"
         provenance.append(
             f"{k} of these {verb(k, 'was', 'were')} {without} {verb(k, 'its', 'their')} writer."
         )

@@ -26,6 +26,7 @@ from experiment.models.arms import ratings_required, trial_counts
 from experiment.services.advisers import adviser_of, is_advised
 from experiment.services.arms import arms_of
 from experiment.services.channels import all_channels
+from experiment.services.curation.reviews import not_reviewed
 from experiment.services.export.values import columns_of
 from experiment.services.readiness import works_by_stratum
 from experiment.services.survey import survey_questions
@@ -108,6 +109,7 @@ class Planned:
     survey: Sequence[SurveyQuestion]
     rubric: str
     items_sha256: str
+    not_reviewed: str
     columns: Sequence[Column]
     members: Sequence[Membership]
     channels: Sequence[Channel]
@@ -154,6 +156,7 @@ def planned(study: Study, assumed: Assumed, now: datetime) -> Planned:
         survey=survey_questions(study),
         rubric=rubric_of(plan_of(study)).name,
         items_sha256=items_hash(study),
+        not_reviewed=not_reviewed(items),
         columns=columns_of(study),
         members=list(Membership.objects.filter(study=study).select_related("user").order_by("pk")),
         channels=all_channels(study),

@@ -90,9 +90,10 @@ def preregistration(planned: Planned) -> str:
     parts += [
         "## Test cases",
         table(("stratum", f"per participant{unless}", "test cases", "articles"), strata),
-        (
+        sentences(
+            planned.not_reviewed,
             "The test cases are fixed. SHA-256 over their keys, versions and text hashes: "
-            f"`{planned.items_sha256}`"
+            f"`{planned.items_sha256}`",
         ),
         "## Exclusion",
         *_exclusion(planned),

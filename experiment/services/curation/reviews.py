@@ -13,18 +13,21 @@ from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.db.models import Count as CountOf
-from django.db.models import Exists, OuterRef, Q, QuerySet, Subquery, Value
+from django.db.models import Exists, F, OuterRef, Q, QuerySet, Subquery, Value
 from django.db.models.functions import Coalesce
 
 from experiment.domain.item_columns import DETAILS
 from experiment.domain.item_life import Move, moves
 from experiment.domain.roles import FieldRight
 from experiment.models import Item, ItemChange, QuestionTemplate, ResearchField, Review, Study
+from experiment.models.items import ItemQuerySet
 from experiment.models.studies import StudyQuerySet
 from experiment.services import audit
 from experiment.services.curation import writing
 from experiment.services.curation.remarks import standing
 from experiment.services.rights import field_rights_of, fields_of
+from lib.formatting import count as phrase
+from lib.formatting import verb
 
 # Questions that a template made have its words, other than those that a file says belong to it
 FILLED = Q(made_from__has_key="row")
@@ -302,6 +305,16 @@ def is_awaited(item: Item, research_field: ResearchField, user: User) -> bool:
     return Move.REVIEW in open_moves(item, research_field, user)
 
 
+def not_reviewed(items: ItemQuerySet) -> str:
+    """A sentence for methods and exports on accepted test cases of this site that none but their writers accepted here; else empty."""
+    own = items.filter(kind__in=(Item.Kind.TEST, Item.Kind.QUESTION), collection="", is_demo=False)
+    n = own.filter(Q(accepted_by=None) | Q(accepted_by=0)).count()
+    if not n:
+        return ""
+    were = f"{n} of {phrase(own.count(), 'test case')} {verb(n, 'was', 'were')} not reviewed"
+    return f"{were}: on this site, nobody other than {verb(n, 'its writer', 'their writers')} accepted {verb(n, 'it', 'them')}."
+
+
 def _accept(item: Item, reviewers: int, by: User) -> Item:
     item.accepted_by = reviewers
     set_status(item, Status.ACCEPTED, by=by)
@@ -354,6 +367,20 @@ def n_waiting_for(user: User) -> dict[tuple[str, bool], int]:
     for field, kind, n in by_kind:
         found[field, kind == Item.Kind.QUESTION] += n
     return dict(found)
+
+
+def sent_back_to(user: User) -> list[Review]:
+    """Verdicts that ask the user to revise what they wrote, or reject it, until they change it or it is retired; the oldest first."""
+    open_states = (Item.Status.DRAFT, Item.Status.IN_REVIEW)
+    fields = fields_of(user).values("name")
+    written = Item.objects.filter(_written_by(user), status__in=open_states, field__in=fields)
+    opposed = Review.objects.filter(
+        item__in=written,
+        sha256=F("item__reviewed_sha256"),
+        verdict__in=(Verdict.REVISE, Verdict.REFUSE),
+    )
+    # As the version's own page counts them
+    return [each for each in opposed.select_related("item") if each in current(each.item)]
 
 
 def _written_by(user: User) -> Q:

@@ -16,6 +16,7 @@ from experiment.domain.release import Form
 from experiment.domain.survey import COLUMN
 from experiment.domain.trial_query import TrialQuery
 from experiment.models import Study
+from experiment.services.curation.reviews import not_reviewed
 from experiment.services.export.values import ITEM_COLUMNS, Row, rows_of
 from lib.markdown import blocks, bullets
 from lib.names import escaped
@@ -283,6 +284,7 @@ def _readme(
         (
             f"# {escaped(study.title)}",
             escaped(about),
+            not_reviewed(study.accepted_items),
             f"Written by BrainBench Live {escaped(manifest['code'])} at {manifest['made_at']}.",
             bullets(f"`{one.file}`: {escaped(one.table.description)}" for one in written),
             HOW_TO_JOIN,

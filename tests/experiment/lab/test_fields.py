@@ -26,13 +26,16 @@ def lead(client: Client) -> Client:
 
 def test_a_researcher_makes_a_field_and_what_is_wrong_with_one_is_said(lead: Client) -> None:
     assert "/lab/fields/new/" in lead.get("/lab/fields/").text
+    page = lead.get("/lab/fields/new/").text
+    assert "One other person" in page
+    assert "Nobody yet: writers accept their own" in page
     place = lead.post("/lab/fields/new/", {"name": "Sleep", "reviews_needed": "1"})["Location"]
     assert place == "/lab/fields/sleep/settings/"
     assert lead.get(place).status_code == 200
     for name, reviews, said in (
         ("cooking", "2", "has this name"),
         ("Cooking", "2", "looks like the name of another field"),
-        ("Rest", "6", "less than or equal to 5"),
+        ("Rest", "6", "not one of the available choices"),
         ("", "2", "required"),
     ):
         response = lead.post("/lab/fields/new/", {"name": name, "reviews_needed": reviews})

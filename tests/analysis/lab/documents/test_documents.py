@@ -38,6 +38,7 @@ def test_the_preregistration_says_what_is_set_up(ruth: Client, study: Study) -> 
     for fact in (r"Minds & \| models", "| human | 6 | 12 | 12 |", "137 valid", "less than 4321 ms"):
         assert fact in text
     assert items_hash(study) in text
+    assert "test cases were not reviewed: on this site, nobody other than their writers" in text
     assert "slider" in text.split("## Exclusion")[1].split("##")[0]
     assert "more than half of the answers" in text.split("## Exclusion")[1].split("##")[0]
     Study.objects.update(exclude_untouched="off")

@@ -306,3 +306,13 @@ def test_after_an_upgrade_verdicts_hold_for_the_details_at_hand_and_notes_are_to
     assert Item.objects.get().reviewed_sha256 == item.reviewed_sha256
     assert reviews.count(item, kitchen.field).accepting == 1
     assert list(reviews.writers_of(item)) == [kitchen.ada]
+
+
+def test_methods_and_exports_say_how_many_nobody_but_their_writers_accepted() -> None:
+    make_item("reviewed", accepted_by=2)
+    make_item("published", collection="brainbench")
+    make_item("built-in", kind="catch")
+    assert reviews.not_reviewed(Item.objects.all()) == ""
+    make_item("alone", accepted_by=0)
+    said = "1 of 2 test cases was not reviewed: on this site, nobody other than its writer accepted it."
+    assert reviews.not_reviewed(Item.objects.all()) == said

@@ -93,6 +93,7 @@ def test_it_follows_the_published_rules(study: Study, k: int) -> None:
     archive = data_set(study, k)
     assert problems(archive) == []
     assert {"README.md", "CHANGES.md", "documentation/manifest.json"} <= set(archive.namelist())
+    assert "test cases were not reviewed" in archive.read("README.md").decode()
 
 
 def test_its_tables_join(study: Study) -> None:
