@@ -1,4 +1,4 @@
-"""Work that waits for one person, of all fields and studies: reviews, answers to grade or to settle, and decisions about studies."""
+"""Work that waits for one person, of all fields and studies: reviews, revisions, answers to grade or to settle, and decisions about studies."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,10 +9,11 @@ from django.db.models import Q
 from django.urls import reverse
 
 from experiment.domain.roles import Right
-from experiment.models import FieldMember, Participant, ResearchField, Study
+from experiment.models import FieldMember, Participant, ResearchField, Review, Study
 from experiment.services import consenting, work
 from experiment.services.counts import n_valid_of
 from experiment.services.curation.reviews import n_waiting_for as n_reviews_of
+from experiment.services.curation.reviews import sent_back_to
 from experiment.services.members import asked_to_join
 from experiment.services.payments import PROMISES, n_unpaid_soon
 from experiment.services.rights import fields_of, studies_with
@@ -25,10 +26,11 @@ LATELY = timedelta(days=1)
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """A link to work that waits."""
+    """A link to work that waits, with what somebody said of it."""
 
     label: str
     url: str
+    words: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +49,21 @@ class Reviews:
         narrowed = "?status=in_review" if self.are_questions else "?is_waiting=on"
         url = reverse(address, args=[self.field.slug]) + narrowed
         return Task(f"Review {count(self.n, noun)} of {self.field.name}", url)
+
+
+@dataclass(frozen=True, slots=True)
+class Revision:
+    """A verdict on what the person wrote, with which it cannot be accepted as it is."""
+
+    review: Review
+    field: ResearchField
+
+    @property
+    def task(self) -> Task:
+        item, asked = self.review.item, self.review.verdict == Review.Verdict.REVISE
+        url = reverse("lab:item", args=[self.field.slug, item.pk])
+        what = f"{item} of {self.field.name}"
+        return Task(f"Revise {what}" if asked else f"{what} was rejected", url, self.review.text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +127,7 @@ class Unpaid:
 @dataclass(frozen=True, slots=True)
 class Waiting:
     reviews: Sequence[Reviews]
+    revisions: Sequence[Revision]
     grades: Sequence[Grades]
     decisions: Sequence[Decision]
     asked: Sequence[FieldMember]  # to join a field
@@ -120,20 +138,26 @@ class Waiting:
         """Test cases, answers, studies and fields together."""
         graded = sum(each.n + each.n_to_settle for each in self.grades)
         decided = len(self.decisions) + len(self.asked) + len(self.unpaid)
-        return sum(each.n for each in self.reviews) + graded + decided
+        return sum(each.n for each in self.reviews) + len(self.revisions) + graded + decided
 
     @property
     def tasks(self) -> list[Task]:
-        """Reviews, grades, differences and payments, each with the way to its page."""
+        """Reviews, revisions, grades, differences and payments, each with the way to its page."""
         graded = (task for each in self.grades for task in each.tasks)
-        paid = (each.task for each in self.unpaid)
-        return [*(each.task for each in self.reviews), *graded, *paid]
+        written = (each.task for each in (*self.reviews, *self.revisions))
+        return [*written, *graded, *(each.task for each in self.unpaid)]
 
 
 def waiting_for(user: User, now: datetime) -> Waiting:
     counted = n_reviews_of(user)
     fields = fields_of(user).in_bulk({name for name, _ in counted}, field_name="name")
     reviews = [Reviews(fields[name], n, asked) for (name, asked), n in sorted(counted.items())]
+
+    sent_back = sent_back_to(user)
+    homes = ResearchField.objects.in_bulk(
+        {each.item.field for each in sent_back}, field_name="name"
+    )
+    revisions = [Revision(each, homes[each.item.field]) for each in sent_back]
 
     # Of studies with a plan: before somebody made one, nobody has asked for grades
     plans = GradingPlan.objects.filter(study__in=studies_with(user, Right.CURATE))
@@ -144,7 +168,8 @@ def waiting_for(user: User, now: datetime) -> Waiting:
     grades = [each for each in grades if each.n or each.n_to_settle]
     promising = studies_with(user, Right.SET_UP).filter(PROMISES).order_by("title")
     unpaid = [Unpaid(study, n) for study in promising if (n := n_unpaid_soon(study, now))]
-    return Waiting(reviews, grades, _decisions(user, now), list(asked_to_join(user)), unpaid)
+    asked = list(asked_to_join(user))
+    return Waiting(reviews, revisions, grades, _decisions(user, now), asked, unpaid)
 
 
 def lately_ended(user: User, now: datetime) -> list[work.Listed]:

@@ -14,6 +14,7 @@ from experiment.services.work import Listed
 from scoring.services import waiting as service
 
 register = template.Library()
+SAYING = ("studies", "fields")  # sections whose pages say what waits
 KEPT_S = 30  # every page shows the number, and counting it asks for more than most pages do
 
 
@@ -30,11 +31,12 @@ def waiting(context: Mapping[str, Any]) -> service.Waiting:
 
 @register.simple_tag(takes_context=True)
 def n_waiting(context: Mapping[str, Any]) -> int:
-    """As it was half a minute ago at most; on the first page, as the page says. 0 before the second step of signing in."""
+    """As it was half a minute ago at most; as the page says where it says what waits. 0 before the second step of signing in."""
     user = context["request"].user
     if settings.REQUIRE_TOTP and not is_verified(user):
         return 0
-    kept: int | None = None if context.get("section") == "studies" else cache.get(_key(user))
+    says_it = context.get("section") in SAYING or context.get("part") == "grading"
+    kept: int | None = None if says_it else cache.get(_key(user))
     return waiting(context).n if kept is None else kept
 
 

@@ -1,5 +1,6 @@
 """Things that wait for a person who may do them: reviews, answers to grade or to settle, and decisions about studies."""
 
+import html
 from datetime import timedelta
 from typing import Any
 
@@ -9,6 +10,7 @@ from django.utils import timezone
 
 from experiment.domain.roles import Role
 from experiment.models import Item, ItemImport, Study
+from experiment.services.curation import reviews
 from scoring.services.grading import people
 from scoring.services.waiting import Waiting, lately_ended, waiting_for
 from tests.factories import (
@@ -48,6 +50,48 @@ def test_reviews_of_ones_own_fields_that_somebody_else_wrote(ben: Any) -> None:
     found = {(each.field.slug, each.are_questions): each.n for each in waits(ben).reviews}
     assert found == {("cooking", False): 1, ("cooking", True): 1}
     assert waits(ben).n == 2
+
+
+def test_a_request_to_revise_waits_for_the_writer_with_its_words_until_they_act(
+    client: Client, ben: Any
+) -> None:
+    ada, lea = make_user("ada"), make_user("lea")
+    make_research_field("cooking", lead=lea, curators=[ada, ben])
+    item = make_item("a", field="cooking", status=IN_REVIEW, created_by=ada)
+
+    def told(*users: Any) -> list[int]:
+        """How much waits for each, as the number in the menu, the page's heading and its list say alike."""
+        counted = []
+        for user in users:
+            client.force_login(user)
+            page = client.get("/lab/").text
+            n = waits(user).n
+            assert page.count(f'<span class="count">{n}</span>') == 2 * bool(n)
+            assert ("Waiting for you" in page) == bool(n)
+            listed = client.get("/lab/fields/cooking/").text
+            assert (f'Waiting <span class="count">{n}</span>' in listed) == bool(n)
+            assert ("Name the <b>drug</b>." in html.unescape(page)) == bool(waits(user).revisions)
+            counted.append(n)
+        return counted
+
+    assert told(ada, ben) == [0, 1]
+    reviews.review(item, ben, "revise", "Name the <b>drug</b>.")
+    [task] = waits(ada).tasks
+    assert (task.label, task.words) == (f"Revise {item} of cooking", "Name the <b>drug</b>.")
+    assert told(ada, ben) == [1, 0]
+    item = reviews.back_to_draft(item, ada, "To name it.")
+    assert told(ada, ben) == [1, 0]
+    item.markup = item.markup.replace("[[", "today [[", 1)
+    item.save()
+    assert told(ada, ben) == [0, 0]
+    item = reviews.set_status(item, IN_REVIEW, by=ada)
+    reviews.review(item, ben, "refuse", "Name the <b>drug</b>.")
+    assert waits(ada).tasks[0].label == f"{item} of cooking was rejected"
+    reviews.take_back(item, ben)
+    assert told(ada, ben) == [0, 1]
+    reviews.review(item, ben, "revise", "Name the <b>drug</b>.")
+    reviews.retire(item, lea, "It is known.")
+    assert told(ada, ben) == [0, 0]
 
 
 def test_answers_to_grade_and_to_settle_where_somebody_made_a_plan(study: Study, ben: Any) -> None:
