@@ -14,6 +14,7 @@ from django.views.decorators.http import require_POST, require_safe
 from experiment.domain.roles import Right
 from experiment.lab.access import for_study, user_of
 from experiment.lab.setup import LABELS, PREVIEWS, framing, preview_context, setup_context
+from experiment.lab.wording_read import as_read, parts
 from experiment.models import Study
 from experiment.services.study_language import (
     LONGEST_TEXT,
@@ -55,9 +56,23 @@ class Wording:
         return self.message.forms[0] if self.message.forms else self.message.source
 
     @property
+    def read(self) -> str:
+        """As participants read it."""
+        return as_read(self.shown)
+
+    @property
     def source(self) -> str:
-        """The built-in text, where the study shows another; else empty."""
-        return "" if self.shown == self.message.source else self.message.source
+        """The built-in text as read, where the study shows another; else empty."""
+        return "" if self.shown == self.message.source else as_read(self.message.source)
+
+    @property
+    def built_in(self) -> list[str]:
+        """The forms of the built-in text as read."""
+        return [as_read(text) for text in (self.message.source, self.message.plural) if text]
+
+    @property
+    def parts(self) -> list[tuple[str, str]]:
+        return [*parts(f"{self.message.source}{self.message.plural}")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +108,7 @@ class LoadForm(forms.Form):
     file = LimitedFileField(
         MAX_FILE,
         "The file is larger than 1 MB.",
-        label="PO file",
+        label="File of a translator (PO)",
         widget=forms.FileInput(attrs={"accept": ".po"}),
         help_text="Its texts replace the study's own texts, except for those that others have changed since you downloaded it.",
     )
@@ -246,7 +261,8 @@ def _list(
         for each in every
         if (chosen != "own" or each.is_own)
         and (chosen != "english" or not each.message.is_translated)
-        and asked.casefold() in f"{each.message.source} {each.shown}".casefold()
+        and asked.casefold()
+        in f"{each.message.source} {each.shown} {each.read} {each.source}".casefold()
     ]
     parts = [("all", "All", len(every)), ("own", "Own", sum(each.is_own for each in every))]
     if not is_english:

@@ -1,5 +1,6 @@
 """Texts of participants' pages in a study's own words: one by one, and as a file."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +9,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.core.management.base import CommandError
 from django.test import Client
 
+from experiment.lab.wording_read import MEANINGS
 from experiment.models import Study
 from experiment.services.study_language import number_of, participant_texts
 from lib import po
@@ -46,6 +48,26 @@ def test_one_text_is_reworded_and_given_back_and_one_that_lacks_a_placeholder_re
     response = send(ruth, message, "One hour", "Some hours")
     assert (response.status_code, "Some hours" in response.text) == (422, True)
     assert not study.texts.exists()
+
+
+def test_texts_are_listed_as_they_are_read_and_parts_that_are_filled_in_are_explained(
+    ruth: Client,
+) -> None:
+    listed = ruth.get(URL).context["wordings"]
+    assert not [each.read for each in listed if re.search(r"%%|%\(|<\w|\{\w", each.read)]
+    names = {
+        name
+        for each in listed
+        for pair in re.findall(r"%\((\w+)\)|\{(\w+)\}", f"{each.shown}{each.message.plural}")
+        for name in pair
+        if name
+    }
+    assert names <= MEANINGS.keys()
+    guess = next(each for each in listed if "50%% would" in each.shown)
+    page = ruth.get(f"{URL}{guess.number}/").text
+    assert "(50% would be a guess)" in page
+    assert "<code>%%</code> the sign %" in page
+    assert "50% would be a guess" in ruth.get(f"{URL}?q=50%25+would").text
 
 
 def test_unsaved_wording_is_previewed(ruth: Client, study: Study) -> None:
