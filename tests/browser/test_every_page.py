@@ -6,12 +6,16 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.urls import reverse
 from django.utils import timezone
 from playwright.sync_api import Error, Page, expect
 
 from experiment.lab.routes import ADMIN, PUBLIC, Route, routes
 from experiment.models import Participant, Study, SurveyAnswer
-from tests.browser.accessibility import axe_source, faults, look, violations
+from scoring.domain.grading.rubric import BIOSCORE
+from scoring.models import GradingRun, ScoringRun
+from scoring.services.open_model import ensure_language_model
+from tests.browser.accessibility import MISFITS, axe_source, faults, look, violations
 from tests.browser.visitor import Answer, Visitor, other
 from tests.config.rights_examples import address, arguments
 from tests.factories import (
@@ -22,6 +26,7 @@ from tests.factories import (
     make_survey,
     make_user,
 )
+from tests.scoring.lab.rows import published
 
 pytestmark = pytest.mark.django_db(transaction=True)
 Visit = Callable[..., Visitor]
@@ -243,6 +248,39 @@ def pages() -> list[Route]:
         and not route.address.startswith((ADMIN, "api/"))
         and not route.name.endswith(NO_PAGES)
     ]
+
+
+def test_runs_with_long_names_fit_a_phone(open_as: Callable[..., Page]) -> None:
+    study = make_study()
+    long = "google/gemini-3.0-flash-preview-thinking-with-a-long-name-2026"
+    identity = {"base_url": f"https://models.example/{'v1beta-openai/' * 6}", "sha256": "ab" * 32}
+    model = ensure_language_model(long)
+    scored = published(study, long)
+    identity_of_files = {"files": {f"{'model_results-' * 5}PPL.npy": {"sha256": "ab" * 32}}}
+    ScoringRun.objects.filter(pk=scored.pk).update(identity=scored.identity | identity_of_files)
+    graded = GradingRun.objects.create(
+        study=study,
+        generator="chat",
+        language_model=model,
+        rubric=BIOSCORE.to_json(),
+        status="finished",
+        identity=identity,
+        error=f"{long}: {'x' * 80}",
+    )
+    make_user("boss", is_superuser=True, is_staff=True)
+    page = open_as("boss", "/lab/")
+    page.set_viewport_size({"width": 390, "height": 844})
+    for address_of in (
+        scored.get_absolute_url(),
+        graded.get_absolute_url(),
+        f"/lab/studies/{study.slug}/grading/",
+        reverse("lab:language_model", args=[model.pk]),
+    ):
+        page.goto(address_of)
+        page.evaluate(
+            "document.querySelectorAll('main details').forEach((each) => each.open = true)"
+        )
+        assert page.evaluate(MISFITS) == [], address_of
 
 
 @pytest.mark.usefixtures("uncomputed")
