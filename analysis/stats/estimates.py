@@ -267,8 +267,8 @@ def paired_t(x: npt.ArrayLike, y: npt.ArrayLike) -> PairedTest:
     n = len(first)
     if n < FEWEST:
         raise NotEnough(
-            f"A paired test needs at least three pairs; there {'is' if n == 1 else 'are'} {n}.",
-            "Add pairs in which both values are known.",
+            f"A paired test needs at least three pairs of which both values are known; there {'is' if n == 1 else 'are'} {n}.",
+            "Collect more data.",
         )
     difference = first - second
     mean, sd = float(difference.mean()), _sd(difference)

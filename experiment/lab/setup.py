@@ -203,7 +203,7 @@ def _trials_told(study: Study) -> Iterator[str]:
     if study.shows_abstracts:
         yield f"Each participant judges {count(study.n_abstracts, 'abstract')}, after a practice abstract."
     if study.shows_abstracts and (n := study.catch_items):
-        yield f"{n} of them {verb(n, 'is an attention check', 'are attention checks')}."
+        yield f"{n} of them {verb(n, 'is a catch trial', 'are catch trials')}."
     if study.question_items:
         yield f"Each participant answers {count(study.question_items, 'question')}."
     if study.arms.exists():

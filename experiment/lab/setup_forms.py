@@ -96,7 +96,10 @@ class GeneralForm(SettingsForm):
             "ethics_body",
             "ethics_contact",
         )
-        help_texts = {"title": "Shown to participants on every page."}
+        help_texts = {
+            "title": "Shown to participants on every page.",
+            "language": "Its code, such as en, de, pt-BR or ar. Texts without a translation stay English.",
+        }
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)

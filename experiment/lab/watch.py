@@ -27,7 +27,7 @@ from experiment.services.people import People, Status, Wanted, people, timeline
 from experiment.services.reapplying import mixed_sentence, rules_under_way
 from experiment.services.rights import fields_of, may_create_studies
 from experiment.services.study_versions import version_shown
-from lib.formatting import count, verb
+from lib.formatting import count, number, verb
 from lib.pages import show
 
 Kind = Participant.Kind
@@ -211,10 +211,19 @@ def readings_told(study: Study, n: Mapping[str, int]) -> str:
     limit = f"less than {study.fast_limit_ms} ms until"
     return (
         "The rules on untouched sliders and on fast trials have alternative definitions. Of the participants who finished, "
-        f"{n['untouched_either']} left at least one slider unmoved, and {n['untouched_neither']} of these left both unmoved. Of "
-        f"the test trials of the participants who finished, {n['fast_page']} had {limit} Continue was pressed, and "
-        f"{n['fast_choice']} {limit} the first choice."
+        f"{_untouched_told(n['untouched_either'], n['untouched_neither'])}. Of the test trials of the participants who finished, "
+        f"{n['fast_page']} had {limit} Continue was pressed, and {n['fast_choice']} {limit} the first choice."
     )
+
+
+def _untouched_told(either: int, both: int) -> str:
+    """
+    >>> _untouched_told(0, 0), _untouched_told(3, 1)
+    ('none left a slider unmoved', '3 left at least one slider unmoved, 1 of them both')
+    """
+    if not either:
+        return "none left a slider unmoved"
+    return f"{number(either, 0)} left at least one slider unmoved, {number(both, 0) if both else 'none'} of them both"
 
 
 def live_context(

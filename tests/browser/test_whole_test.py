@@ -69,7 +69,7 @@ def see_the_results(visitor: Visitor) -> None:
     judged = [j for j in visitor.judgments() if j.trial.stratum != "catch"]
     right = sum(j.correct for j in judged)
     expect(visitor.page.get_by_text(f"{right} of {len(judged)}")).to_be_visible()
-    note = "One abstract was only an attention check and is not listed."
+    note = "One abstract only showed whether you were reading and is not listed."
     expect(visitor.page.get_by_text(note)).to_be_visible()
     results = visitor.page.locator(".result")
     expect(results).to_have_count(len(judged))

@@ -70,13 +70,13 @@ def flips_page(source: SourceResults, about: About) -> Page:
     wrong_at_first, right_at_first = "", ""
     if wrong is not None:
         wrong_at_first = sentences(
-            f"Of test cases wrong at the first token that differs, {f.percent(wrong, 0)} are right at the end; the BrainBench paper "
-            "reports about 20%.",
+            f"Of the test cases in which a model prefers the altered text at the first token that differs, {f.percent(wrong, 0)} end with "
+            "the right choice; the BrainBench paper reports about 20%.",
             _by_sentence([one.wrong_ends_right for one in by_sentence]),
         )
     if right is not None:
         right_at_first = sentences(
-            f"Of those right at first, {f.percent(right, 0)} are right at the end; the BrainBench paper reports more than half.",
+            f"Of those in which it prefers the original there, {f.percent(right, 0)} end with the right choice; the BrainBench paper reports more than half.",
             _by_sentence([one.right_ends_right for one in by_sentence]),
         )
     means = [one for one in (wrong_at_first, right_at_first, _sign_changes(by_token)) if one]

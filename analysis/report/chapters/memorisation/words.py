@@ -84,8 +84,8 @@ def _known_by_heart(own: Ratios) -> str:
     anchored = [model for model in own.models if model.of(TextKind.ANCHOR)]
     if not (anchored and own.anchor_label):
         return (
-            "No text that models know by heart was scored for comparison, so the ratios of compressed length to perplexity can only be "
-            "compared with one another."
+            "No text that models know by heart was scored for comparison, so the ratios of compressed length to perplexity show only "
+            "which texts are better known than others."
         )
     n_above = [
         original.n_ge_anchor

@@ -54,8 +54,8 @@ def crossed_page(source: SourceResults, about: About) -> Page:
         if gap.errors.two_way_ci95 and gap.errors.ci95:
             resampled = (
                 f"If participants and test cases are resampled together, the interval is {f.points_interval(gap.errors.ci95)} points "
-                f"({f.count(own.resamples, 'resample')}, seed {own.seed}). Its width also comes from two-way cluster-robust errors, because "
-                "resampling both counts the noise of single trials more than once."
+                f"({f.count(own.resamples, 'resample')}, seed {own.seed}). Its width is that of standard errors clustered by participant "
+                "and by test case, because resampling both exaggerates the noise of single trials."
             )
             finding.append(PARTS if gap.errors.from_parts else resampled)
     # A single model is its mean

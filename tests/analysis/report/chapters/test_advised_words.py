@@ -435,8 +435,7 @@ def test_a_share_of_the_computed_gain_has_its_interval_where_there_is_one() -> N
         "Decisions of the logistic team would have changed accuracy by +10.0 points (95% CI +5.0 to +15.0; p"
     )
     assert realised(own).endswith(
-        "After advice minus before it, the change was +5.0. There is no computed gain, so that the share of it that people realised is not "
-        "defined."
+        "After advice minus before it, the change was +5.0. Without a computed gain, there is no share of it that people realised."
     )
     own = teams((FIRST, CLEAR), share=0.5)
     assert realised(own).endswith(

@@ -87,7 +87,7 @@ def test_means_over_models_are_said_by_token_and_by_sentence(small: SourceData) 
     assert difference.text.endswith("The last difference is the decision. Means over 4 models:")
     wrong, right, changes = difference.items
     assert wrong == page.finding
-    assert wrong.startswith("Of test cases wrong at the first token that differs, ")
+    assert wrong.startswith("Of the test cases in which a model prefers the altered text")
     assert right.startswith("Of those right at first, ")
     assert wrong.count("By sentence instead of by token: ") == 1
     assert right.count("By sentence instead of by token: ") == 1

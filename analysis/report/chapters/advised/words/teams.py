@@ -63,7 +63,7 @@ def _realised(team: ComputedTeam, pair: PairOfDeciders) -> str:
     )
     share = present(own.share)
     if share is None:
-        return f"{changed}. There is no computed gain, so that the share of it that people realised is not defined."
+        return f"{changed}. Without a computed gain, there is no share of it that people realised."
     percent = f.percent(share, 0)
     if own.share_ci95 is None:
         return f"{changed}. The share of the gain that people realised ({percent}) has no interval, because that of the computed gain includes 0 or less."
