@@ -89,7 +89,7 @@ def preregistration(planned: Planned) -> str:
     )
     parts += [
         "## Test cases",
-        table(("stratum", f"per participant{unless}", "test cases", "articles"), strata),
+        table(("kind", f"per participant{unless}", "test cases", "articles"), strata),
         sentences(
             planned.not_reviewed,
             "The test cases are fixed. SHA-256 over their keys, versions and text hashes: "
