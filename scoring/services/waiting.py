@@ -144,8 +144,10 @@ class Waiting:
     def tasks(self) -> list[Task]:
         """Reviews, revisions, grades, differences and payments, each with the way to its page."""
         graded = (task for each in self.grades for task in each.tasks)
-        written = (each.task for each in (*self.reviews, *self.revisions))
-        return [*written, *graded, *(each.task for each in self.unpaid)]
+        reviews = (each.task for each in self.reviews)
+        revisions = (each.task for each in self.revisions)
+        unpaid = (each.task for each in self.unpaid)
+        return [*reviews, *revisions, *graded, *unpaid]
 
 
 def waiting_for(user: User, now: datetime) -> Waiting:
