@@ -9,7 +9,6 @@ import asyncio
 import json
 import logging
 import ssl
-import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -18,21 +17,20 @@ from typing import Any, Self, TypeVar
 import httpcore2
 import httpx2
 from anyio.from_thread import start_blocking_portal
-from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type, stop_before_delay
 
 from lib import strict_json
 from scoring.backends.http import errors
 from scoring.backends.http.address import Address, allowed_servers, check_peer, key_of
-from scoring.backends.http.errors import GaveUpError, RawReply, RetryableError, pause_s
+from scoring.backends.http.attempts import Attempts
+from scoring.backends.http.errors import RawReply, RetryableError
+from scoring.backends.http.limits import Limits
 from scoring.backends.options import RetryPolicy
 from scoring.domain.backend import NoAnswerError, ScoringError
 
 MAX_ERROR_BYTES = 100_000
-SHORTEST_ATTEMPT_S = 0.05
 SHORTEST_SECRET = 16  # characters of a key that no text holds by chance
 NO_TLS = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)  # trusts no authority; takes no time to make
 
-logger = logging.getLogger(__name__)
 # Their debug messages repeat a server's headers, and those may repeat the key
 for _name in ("httpx2", "httpcore2"):
     logging.getLogger(_name).setLevel(logging.WARNING)
@@ -84,6 +82,7 @@ class Client:
 
     def __init__(self, address: Address) -> None:
         self.origin = address.origin
+        self.limits = Limits()
         self._address, self._allowed = address, allowed_servers()
         self._key = key_of(address)
         headers = {"Accept": "application/json", "Accept-Encoding": "identity"}
@@ -133,50 +132,14 @@ class Client:
             ScoringError: its answer cannot be used.
         """
         body = None if payload is None else json.dumps(payload, separators=(",", ":")).encode()
-        started = time.monotonic()
-        failures: list[str] = []
-        tries, is_late = 0, stop_before_delay(policy.total_s)
 
-        def is_over(state: RetryCallState) -> bool:
-            return is_late(state) or (policy.tries is not None and tries >= policy.tries)
+        async def attempt(timeout_s: float) -> Reply:
+            raw = await self._exchange(path, body, timeout_s, max_bytes, on_sent)
+            self.limits.read(raw.headers)
+            return self._read(raw, max_bytes, read, check)
 
-        async def attempt() -> Reply:
-            nonlocal tries
-            left_s = policy.total_s - (time.monotonic() - started)
-            timeout_s = max(SHORTEST_ATTEMPT_S, min(policy.attempt_s, left_s))
-            try:
-                raw = await self._exchange(path, body, timeout_s, max_bytes, on_sent)
-                return self._read(raw, max_bytes, read, check)
-            except RetryableError as error:
-                # Times and numbers of requests differ though the failure is the same
-                words = (w for w in str(error).split() if not any(map(str.isdigit, w)))
-                failures.append(" ".join(words))
-                tries += error.is_of_request
-                is_doubtful = error.status == 500 and failures[-2:] == failures[-1:] * 2
-                if is_doubtful and answers_others is not None and await answers_others():
-                    raise errors.RefusedError(error.status, error.said) from error
-                raise
-
-        retrying = AsyncRetrying(
-            retry=retry_if_exception_type(RetryableError),
-            wait=pause_s,
-            stop=is_over,
-            before_sleep=self._say_pause,
-            reraise=True,
-        )
-        try:
-            return await retrying(attempt)
-        except RetryableError as error:
-            n, spent_s = retrying.statistics["attempt_number"], time.monotonic() - started
-            times = "once" if n == 1 else f"{n} times"
-            sentence = f"The server at {self.origin} {error} (asked {times} in {spent_s:.1f} s)."
-            asked_s = error.retry_after_s
-            if asked_s is not None and asked_s >= policy.total_s - spent_s:
-                sentence = (
-                    f"The server at {self.origin} {error} and requests a pause of {asked_s:.0f} s, longer than the rest of "
-                    f"the {policy.total_s:.3g} s for one request (retry_seconds)."
-                )
-            raise GaveUpError(sentence, error.status, error.is_of_request) from error
+        server = f"The server at {self.origin}"
+        return await Attempts(attempt, policy, self.limits, server, answers_others).result()
 
     async def answers(self, path: str, payload: Any, timeout_s: float) -> bool:
         """True if the server answers this with 200, asked once."""
@@ -186,18 +149,6 @@ class Client:
         except (RetryableError, ScoringError):
             return False
         return raw.status == 200
-
-    def _say_pause(self, state: RetryCallState) -> None:
-        """A pause that the server asks for may be long: who watches is told why nothing moves."""
-        error = state.outcome.exception() if state.outcome else None
-        if isinstance(error, RetryableError) and error.retry_after_s:
-            waits_s = state.next_action.sleep if state.next_action else error.retry_after_s
-            logger.warning(
-                "The server at %s answered %s and requests a pause (Retry-After). The next attempt is in %.0f s.",
-                self.origin,
-                error.status,
-                waits_s,
-            )
 
     def _read(
         self,

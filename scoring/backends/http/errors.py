@@ -27,6 +27,7 @@ RETRIED = frozenset({408, 425, 429, 500, 502, 503, 504, 507, 520, 521, 522, 523,
 TOO_MANY = 429
 SHOWN_CHARACTERS = 300
 MEDIA_TYPE = re.compile(r"[a-z0-9.+-]{1,40}/[a-z0-9.+-]{1,60}")
+SECONDS = re.compile(r"[0-9]+(\.[0-9]+)?")
 TOO_LONG = re.compile(
     r"context.{0,20}length|context window|maximum.{0,20}length|max_model_len|max_total_tokens"
     r"|longer than|too long|too many tokens|exceeds?\b.{0,40}\b(tokens|length|limit)",
@@ -146,7 +147,7 @@ def of_status(reply: RawReply, origin: str, *, has_key: bool) -> Exception:
     """The meaning of an answer other than 200."""
     status, message = reply.status, error_message(reply)
     if status in RETRIED:
-        pause_s = retry_after_s(reply.headers.get("retry-after", ""), reply.headers.get("date", ""))
+        pause_s = asked_pause_s(reply.headers)
         what = f"200 with the error {status}" if reply.is_inside else str(status)
         return RetryableError(f"answered {what} ({message})", status, pause_s, message)
     if 300 <= status < 400:
@@ -310,6 +311,18 @@ def words_in(answer: Any) -> str | None:
     return None
 
 
+def asked_pause_s(headers: Mapping[str, str]) -> float | None:
+    """Seconds of `retry-after-ms`, or else of `Retry-After`; None where a server asks for no pause.
+
+    >>> asked_pause_s({"retry-after-ms": "1500", "retry-after": "2"}), asked_pause_s({})
+    (1.5, None)
+    """
+    exact = headers.get("retry-after-ms", "").strip()
+    if SECONDS.fullmatch(exact):
+        return float(exact) / 1000
+    return retry_after_s(headers.get("retry-after", ""), headers.get("date", ""))
+
+
 def retry_after_s(value: str, date: str = "") -> float | None:
     """Seconds of a Retry-After header: a number, or the time until a moment; None where it is neither.
 
@@ -322,7 +335,7 @@ def retry_after_s(value: str, date: str = "") -> float | None:
     30.0
     """
     value = value.strip()
-    if value.isascii() and value.isdigit():
+    if SECONDS.fullmatch(value):
         return float(value[:9])
     when = _moment(value)
     if when is None:

@@ -210,7 +210,9 @@ def _group(
     if len(under_way) >= generator.concurrency:
         return group
     size = generator.batch if isinstance(generator, BatchGenerator) else 1
-    asked = sum((_most(generator, q) for q in chain(*under_way.values())), Usage())
+    # With hundreds under way, this sum for each question takes longer than the rest
+    counted = chain(*under_way.values()) if spending.is_limited else ()
+    asked = sum((_most(generator, q) for q in counted), Usage())
     while len(group) < size and waiting:
         next_ = _most(generator, waiting.next)
         asked += next_
