@@ -36,6 +36,7 @@ from scoring.services.data_set import CHOICES
 MOST_BYTES = 10 * 1024 * 1024  # a page reads it
 STATES: dict[str, Any] = {READ: "answered", UNPARSED: "not readable"}
 STATES |= {finish.value: end for finish, end in ENDS.items()}
+ASKS = "count"  # by the button that asks five questions
 PROMPTS = (
     ("default", "as participants are told"),
     (prompts.REASONING, "the same, with reasoning before the answer (chat servers and hf)"),
@@ -186,7 +187,9 @@ def start(request: HttpRequest, study: Study) -> HttpResponse:
         user = user_of(request)
         with refused(form, ScoringError):
             if "forecast" in request.POST:
-                return _page(request, study, form, forecast=forecast(partial(form.draft, study)))
+                asks = request.POST["forecast"] == ASKS
+                found = forecast(partial(form.draft, study), asks=asks)
+                return _page(request, study, form, forecast=found)
             return redirect(runs.start(form.draft(study, by=user), user))
     return _page(request, study, form)
 

@@ -29,7 +29,7 @@ from scoring.services.choosing.prompts import CUSTOM, PROMPTS
 from scoring.services.choosing.summary import READ, summarise
 
 # Options that mean something for one method only
-OF_CHOICE = ("samples", "layout", "examples", "dry_run", *COSTS)
+OF_CHOICE = ("samples", "layout", "examples", "dry_run", "count_tokens", *COSTS)
 OF_PERPLEXITY = (
     "output_path",
     "workers",
@@ -64,6 +64,10 @@ class ChoosingCommand(ModelCommand):
             "--dry-run", action="store_true",
             help="only estimate requests, tokens, cost and time",
         )  # fmt: skip
+        choice.add_argument(
+            "--count-tokens", action="store_true",
+            help="as --dry-run, and ask five questions to count their tokens by what the server reports",
+        )  # fmt: skip
         add_costs(choice)  # type: ignore[arg-type]
 
     def choose(self, options: Mapping[str, Any]) -> None:
@@ -84,8 +88,8 @@ class ChoosingCommand(ModelCommand):
         if options["model_name"] and len(written) > 1:
             raise CommandError(f"--name can name only one model, but {len(written)} were given.")
         drafts = [partial(self._draft, study, word, text, options) for word, text in written]
-        if options["dry_run"]:
-            found = [forecast(draft) for draft in drafts]
+        if options["dry_run"] or options["count_tokens"]:
+            found = [forecast(draft, asks=options["count_tokens"]) for draft in drafts]
             self.report(options, {"runs": [f.to_json() for f in found]}, _forecast_lines(found))
             return
         done = []
@@ -219,5 +223,10 @@ def _forecast_lines(found: list[Forecast]) -> Iterator[Any]:
         "If every first answer can be read, tokens and costs are upper bounds, because every answer is assumed to use all of "
         "max_tokens. Tokens read are estimated from the number of bytes."
     )
+    if any(one.expected is not None for one in found):
+        yield (
+            "Expected tokens and costs are extrapolated from questions that the server has counted, five or those of an earlier "
+            "run. Second questions come on top."
+        )
     if any(one.seconds is None for one in found):
         yield "The time is not known, because this model has not answered on this site."

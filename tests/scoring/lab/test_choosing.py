@@ -70,6 +70,16 @@ def test_a_forecast_asks_nothing(
     assert stub.requests == []
 
 
+def test_a_forecast_may_ask_five_questions_to_count_tokens(
+    ruth: Client, study: Study, form: dict[str, Any], stub: ChatStub
+) -> None:
+    prices = {"price_in": "1", "price_out": "1"}
+    page = content(ruth.post(f"{PAGE}start/", form | prices | {"forecast": "count"}))
+    assert "By the 4 questions that the server has counted" in " ".join(page.split())
+    assert len(stub.requests) == 4  # as many as there are
+    assert not ChoiceRun.objects.exists()
+
+
 def test_choices_made_elsewhere_are_uploaded_whole_or_not_at_all(
     ruth: Client, study: Study
 ) -> None:

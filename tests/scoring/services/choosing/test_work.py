@@ -320,7 +320,23 @@ class TestWhatItCosts:
         assert told.cost is not None
         assert spent.cost is not None
         assert spent.cost <= told.cost
-        assert forecast(lambda: run).seconds is not None
+        again = forecast(lambda: run)
+        assert again.seconds is not None
+        # The run's own answers say what another one of these settings takes
+        assert (again.n_counted, again.expected_cost) == (8, spent.cost)
+
+    def test_is_expected_by_five_questions_that_the_server_counts(
+        self, stub: ChatStub, study: Study
+    ) -> None:
+        costs = {"prompt_price": 1, "completion_price": 2}
+        run = stored_run(stub, study, args={"max_tokens": "50"}, costs=costs)
+        told = forecast(lambda: run, asks=True)
+        assert (told.n_counted, len(stub.requests)) == (5, 5)
+        assert not run.choices.exists()
+        assert told.expected is not None
+        spent = runs.spent(runs.run(run)).usage
+        assert told.expected.prompt_tokens == pytest.approx(spent.prompt_tokens, rel=0.2)
+        assert told.expected.completion_tokens == spent.completion_tokens
 
     def test_ends_the_run_before_a_budget_is_passed(self, stub: ChatStub, study: Study) -> None:
         run = stored_run(stub, study, args={"max_tokens": "50"}, costs={"budget_tokens": 600})
