@@ -185,10 +185,10 @@ llama-cpp:
 	$(PYTHON) -m venv $(VAR_DIR)/llama-cpp
 	$(VAR_DIR)/llama-cpp/bin/pip install --quiet 'llama-cpp-python[server]==0.3.36' gguf==0.19.0
 
-# For the sweep: Inspect, with its many packages in a place of its own
+# For models of providers, and for the sweep: Inspect, whose packages exclude versions of ours, in a place of its own
 inspect:
 	$(PYTHON) -m venv $(VAR_DIR)/inspect
-	$(VAR_DIR)/inspect/bin/pip install --quiet inspect_ai==0.3.285
+	$(VAR_DIR)/inspect/bin/pip install --quiet -r requirements/inspect.txt
 
 # Before a release: asks the package index for known vulnerabilities of every pinned package. One that cannot be asked about fails
 audit: $(STAMP)

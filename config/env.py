@@ -23,6 +23,7 @@ _HOST = re.compile(r"\*|\.?[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*|\[[0-9A-Fa-f:.]+\]"
 _SERVER = re.compile(
     r"(?P<host>[a-z0-9_-]+(\.[a-z0-9_-]+)*|\[[0-9a-f:.]+\])(:(?P<port>\*|[1-9][0-9]{0,4}))?"
 )
+_PROVIDER = re.compile(r"inspect:[a-z0-9-]+(/[a-z0-9_-]+)?")
 _BUCKET = re.compile(r"[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]")
 _DATABASE_FORMS = "sqlite:////absolute/path.db or postgres://user:password@host:port/name"
 
@@ -155,11 +156,15 @@ class Env:
     def servers(self, name: str, default: list[str]) -> list[str]:
         """Return comma-separated servers in small letters: gpu.example.org, 127.0.0.1:8000, [::1], gpu.example.org:*.
 
+        `inspect:NAME` is a provider, whose address its own library knows.
+
         >>> Env({"HOSTS": "GPU.lab:8000, ::1"}).servers("HOSTS", [])
         ['gpu.lab:8000', '[::1]']
         """
         servers = [_bracketed(server.lower()) for server in self.names(name, default)]
         for server in servers:
+            if _PROVIDER.fullmatch(server):
+                continue
             found = _SERVER.fullmatch(server)
             port = found["port"] if found else ""
             if not found or (port not in (None, "*") and int(port) > 65535):
@@ -181,6 +186,7 @@ class Env:
         {'a.org:8443': 'k'}
         """
         alone = self.text(single, "")
+        servers = [one for one in servers if not _PROVIDER.fullmatch(one)]
         if not alone:
             return self._named_keys(name, {_host_of(server) for server in servers})
         _check_key(single, alone)

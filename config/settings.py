@@ -151,6 +151,8 @@ TRAININGS_DIR = env.folder("TRAININGS_DIR", VAR_DIR / "trainings")
 # Models' servers to which texts may be sent, and the keys that go to them, each to its own
 SCORING_HOSTS = env.servers("SCORING_HOSTS", ["localhost", "127.0.0.1", "[::1]"])
 SCORING_API_KEYS = env.server_keys("SCORING_API_KEYS", "SCORING_API_KEY", SCORING_HOSTS)
+# The Python that has Inspect, which asks models of providers
+INSPECT_PYTHON = env.text("INSPECT_PYTHON", str(VAR_DIR / "inspect/bin/python"))
 
 # Literature: the only host that `corpus fetch` asks
 ENTREZ_URL = env.url("ENTREZ_URL", "https://eutils.ncbi.nlm.nih.gov/entrez/eutils")

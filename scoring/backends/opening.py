@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping
 
-from scoring.backends.http.address import allowed_address
+from scoring.backends.http.address import allowed_address, allowed_provider, parse_address
 from scoring.backends.reading import Reading, read_so, without_reading
-from scoring.backends.registry import SCORERS, WRITERS, Place, Way, known_kind, place_of
+from scoring.backends.registry import SCORERS, WRITERS, Place, Way, kind_of, known_kind, place_of
 from scoring.domain.backend import Backend
 from scoring.domain.generating import Generator
 
@@ -57,8 +57,20 @@ def check_server(kind: str, args: Mapping[str, str]) -> None:
     Raises:
         ScoringError: it is not among SCORING_HOSTS, or its address is none.
     """
-    if place_of(kind) == Place.SERVER:
+    found = kind_of(kind)
+    if found is None or found.place != Place.SERVER:
+        return
+    if found.provider and not args.get("base_url"):
+        allowed_provider(found.provider(args))
+    else:
         allowed_address(args.get("base_url", ""))
+
+
+def stays_here(kind: str, args: Mapping[str, str]) -> bool:
+    """True if texts are sent to no other machine."""
+    if place_of(kind) != Place.SERVER:
+        return True
+    return bool(args.get("base_url")) and parse_address(args["base_url"]).is_here
 
 
 def _scoring(kind: str) -> Way[Backend]:

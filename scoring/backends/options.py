@@ -75,7 +75,7 @@ def read_number(
     Raises:
         ScoringError: it is none, or out of its range.
 
-    >>> read_number({"concurrency": "8"}, "concurrency", 4, 1, 256)
+    >>> read_number({"concurrency": "8"}, "concurrency", 4, 1, MOST_AT_ONCE)
     8.0
     """
     if name not in args:
@@ -116,6 +116,7 @@ WRITING = (
 )
 CHAT_NAMES = ("base_url", "model", "concurrency", "timeout", "retry_seconds", "tries", *WRITING)
 MAX_TOKENS = 4096
+MOST_AT_ONCE = 512
 
 
 @dataclass(frozen=True)
@@ -212,8 +213,101 @@ def read_chat_options(args: Mapping[str, str]) -> ChatOptions:
     return ChatOptions(
         base_url=args["base_url"],
         model=args["model"],
-        concurrency=int(read_number(args, "concurrency", 4, 1, 64)),
+        concurrency=int(read_number(args, "concurrency", 4, 1, MOST_AT_ONCE)),
         policy=read_policy(args, 180, 900),
+        writing=read_writing(args),
+    )
+
+
+INSPECT_NAMES = (
+    *("model", "base_url", "concurrency", "timeout", "retry_seconds", "tries"),
+    *(name for name in WRITING if name != "enable_thinking"),
+)
+# Providers that Inspect reaches over HTTP. Its others load models, or start servers, in the place where they are asked
+PROVIDERS = frozenset(
+    [
+        "anthropic",
+        "azureai",
+        "bedrock",
+        "cloudflare",
+        "deepseek",
+        "fireworks",
+        "google",
+        "grok",
+        "groq",
+        "hf-inference-providers",
+        "meta",
+        "mistral",
+        "mockllm",
+        "moonshot",
+        "openai",
+        "openai-api",
+        "openrouter",
+        "perplexity",
+        "sambanova",
+        "together",
+    ]
+)
+# Of these, those whose SDK speaks through httpx, so that a request to another address than the given one can be stopped
+WITH_ADDRESS = PROVIDERS.difference(
+    ["azureai", "bedrock", "cloudflare", "google", "grok", "hf-inference-providers"]
+)
+# A name may have another company's service between the provider and the model
+SERVICES = frozenset({"azure", "bedrock", "vertex"})
+
+
+@dataclass(frozen=True)
+class InspectOptions:
+    """provider: to whom texts go, with the service that the name has, as in `openai/azure`."""
+
+    model: str
+    provider: str
+    base_url: str
+    concurrency: int
+    policy: RetryPolicy
+    writing: Writing
+
+
+def inspect_provider(args: Mapping[str, str]) -> str:
+    """To whom Inspect sends texts, as the setting SCORING_HOSTS names it after `inspect:`.
+
+    >>> [inspect_provider({"model": name}) for name in ("openai/gpt-4o", "openai/azure/gpt-4o", "together/meta/llama")]
+    ['openai', 'openai/azure', 'together']
+    """
+    parts = args.get("model", "").split("/")
+    has_service = len(parts) > 2 and (parts[1] in SERVICES or parts[0] == "openai-api")
+    return "/".join(parts[:2]) if has_service else parts[0]
+
+
+def read_inspect_options(args: Mapping[str, str]) -> InspectOptions:
+    """Check and read the arguments of a provider's model that is asked through Inspect.
+
+    Raises:
+        ScoringError: one is missing, unknown or not a number in its range, or the provider is not known.
+
+    >>> read_inspect_options({"model": "anthropic/claude"}).provider
+    'anthropic'
+    """
+    example = ": --model_args model=PROVIDER/NAME"
+    check_names("A provider's model", args, INSPECT_NAMES, 1, example)
+    name, _, rest = args["model"].partition("/")
+    if not rest or name not in PROVIDERS:
+        raise ScoringError(
+            f"model={args['model']!r} cannot be used: expected PROVIDER/NAME, with one of the providers "
+            f"{', '.join(sorted(PROVIDERS))}."
+        )
+    provider, base_url = inspect_provider(args), args.get("base_url", "")
+    if base_url and (name not in WITH_ADDRESS or provider.endswith(tuple(SERVICES))):
+        raise ScoringError(
+            f"base_url cannot be given for {provider}. Leave it out, and set the address in the environment, by the variable of "
+            "that provider."
+        )
+    return InspectOptions(
+        model=args["model"],
+        provider=provider,
+        base_url=base_url,
+        concurrency=int(read_number(args, "concurrency", 4, 1, MOST_AT_ONCE)),
+        policy=read_policy(args, 300, 900),
         writing=read_writing(args),
     )
 
@@ -255,7 +349,7 @@ def read_completions_options(args: Mapping[str, str]) -> CompletionsOptions:
         model=args["model"],
         tokenizer=args["tokenizer"],
         revision=args.get("revision") or None,
-        concurrency=int(read_number(args, "concurrency", 4, 1, 256)),
+        concurrency=int(read_number(args, "concurrency", 4, 1, MOST_AT_ONCE)),
         scoring=read_policy(args, 120, 300),
         probing=before_an_answer(read_policy(args, 30, 60)),
         context_tokens=int(context) or None,

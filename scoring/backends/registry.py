@@ -19,8 +19,10 @@ from scoring.backends import (
 from scoring.backends.options import (
     WRITING,
     engine_args,
+    inspect_provider,
     read_chat_options,
     read_completions_options,
+    read_inspect_options,
     read_writing,
 )
 from scoring.backends.reading import Reading
@@ -35,7 +37,7 @@ Opened = TypeVar("Opened")
 class Place(StrEnum):
     """The place where a model reads texts; services assume no more of a kind than this."""
 
-    # At `base_url`, which SCORING_HOSTS must name. One that writes takes max_tokens, temperature and tries, and draws at
+    # At `base_url`, or at a provider, which SCORING_HOSTS must name. One that writes takes max_tokens, temperature and tries, and draws at
     # a temperature of its own where none is given.
     SERVER = "server"
     HERE = "here"  # in the process that asks
@@ -62,6 +64,7 @@ class ModelKind:
 
     name: on command lines, in the API and in rows; at most 12 characters.
     label: on pages.
+    provider: to whom texts go where no `base_url` is given; None where one is needed.
     named_by: the argument that says which model is meant; "" where there is one only, of the name `only_name`.
     scores, writes: how it gives probabilities of texts, and how it answers messages; None where it does not.
     package: what it needs beside the requirements; forms offer it where a worker may have that.
@@ -72,6 +75,7 @@ class ModelKind:
     name: str
     label: str
     place: Place
+    provider: Callable[[Args], str] | None = None
     named_by: str = ""
     only_name: str = ""
     scores: Way[Backend] | None = None
@@ -97,6 +101,27 @@ CHAT = ModelKind(
     place=Place.SERVER,
     named_by="model",
     writes=Way(open_chat, read_chat_options, "base_url, model, concurrency, timeout, tries"),
+)
+
+
+# A model of a provider
+
+
+def open_inspect(args: Args) -> Generator:
+    from scoring.backends.inspect_models import InspectGenerator
+
+    return InspectGenerator(args)
+
+
+INSPECT = ModelKind(
+    name="inspect",
+    label="provider (through Inspect)",
+    place=Place.SERVER,
+    provider=inspect_provider,
+    named_by="model",
+    writes=Way(
+        open_inspect, read_inspect_options, "model=PROVIDER/NAME, base_url, concurrency, tries"
+    ),
 )
 
 
@@ -232,7 +257,7 @@ EMBEDDED = ModelKind(
 
 
 # In the order in which commands and forms offer them
-KINDS = (CHAT, HF, COMPLETIONS, VLLM, EMBEDDED)
+KINDS = (CHAT, INSPECT, HF, COMPLETIONS, VLLM, EMBEDDED)
 SCORERS = tuple(kind for kind in KINDS if kind.scores)
 WRITERS = tuple(kind for kind in KINDS if kind.writes)
 # Arguments of each, for commands' help

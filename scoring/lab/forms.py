@@ -287,10 +287,13 @@ class ModelForm(forms.Form):
         args, kind = parse_model_args(cleaned["model_args"]), kind_of(cleaned["generator"])
         if kind is not None and kind.place == Place.SERVER:
             # What the arguments lack, in the names of the page's fields
-            needed = [self[name] for name in ("base_url", "model")]
+            needed = [
+                self[name] for name in ("base_url", "model") if name == "model" or not kind.provider
+            ]
             if missing := [str(f.label) for f in needed if not cleaned[f.name].strip()]:
                 raise ScoringError(f"A {kind.label} needs: {', '.join(missing)}.")
-            args |= {"base_url": cleaned["base_url"]}
+            if cleaned["base_url"].strip():
+                args |= {"base_url": cleaned["base_url"]}
         if kind is not None and kind.named_by:
             args = with_folders(args | {kind.named_by: cleaned["model"]})
         return Asked(cleaned["generator"], args, *(cleaned[name] for name in self.COSTS))

@@ -174,6 +174,25 @@ def allowed_servers() -> Sequence[str]:
     return servers
 
 
+def allowed_provider(provider: str) -> None:
+    """Let texts go to this provider, whose address its own library knows.
+
+    Raises:
+        ScoringError: the setting SCORING_HOSTS does not name it.
+    """
+    allowed = allowed_servers()
+    if f"inspect:{provider}" not in allowed:
+        raise ScoringError(
+            f"Texts may not be sent to the provider {provider}. Add inspect:{provider} to the setting SCORING_HOSTS (now "
+            f"{', '.join(allowed) or 'empty'})."
+        )
+
+
+def inspect_python() -> str:
+    """The setting INSPECT_PYTHON."""
+    return str(_setting("INSPECT_PYTHON", lambda env: env.text("INSPECT_PYTHON", "")))
+
+
 def key_of(address: Address) -> str:
     """The key that belongs to this server: to its port or, at the scheme's own port, to its host; empty where there is none.
 

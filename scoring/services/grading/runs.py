@@ -17,8 +17,8 @@ from django.db.models import Q, QuerySet
 from experiment.models import Study
 from experiment.services import work
 from lib.jobs import leases
-from scoring.backends.http.address import parse_address
-from scoring.backends.registry import WRITERS, Place, known_kind, place_of
+from scoring.backends.opening import stays_here
+from scoring.backends.registry import WRITERS, Place, known_kind
 from scoring.domain.backend import ScoringError
 from scoring.domain.generating import Finish, Generated, Message
 from scoring.domain.grading.reading import exact_points, read_points, schema
@@ -161,9 +161,7 @@ def start(draft: GradingRun, by: User) -> GradingRun:
 
 def _check_told(study: Study, asked: Asked) -> None:
     """Checks that participants' words go to no other machine, unless the consent page says so."""
-    if place_of(asked.generator) != Place.SERVER or study.answers_read_by:
-        return
-    if not parse_address(asked.model_args["base_url"]).is_here:
+    if not study.answers_read_by and not stays_here(asked.generator, asked.model_args):
         raise ScoringError(
             "Participants were not informed that a model on another server reads their answers. Name it in the study's "
             "set-up (General) before they take part, or use a judge on this machine.",

@@ -79,6 +79,7 @@ class ChatHandler(Handler):
         usage["completion_tokens"] = len(str(text or "").split()) + n_thought
         if n_thought:
             usage["completion_tokens_details"] = {"reasoning_tokens": n_thought}
+        usage["total_tokens"] = usage["prompt_tokens"] + usage["completion_tokens"]
         choice = {
             "index": 0,
             "message": {"role": "assistant", "content": text, "refusal": None} | message,
