@@ -4,7 +4,6 @@ The mock counts tokens with a file from the network unless its answers say how m
 """
 
 import asyncio
-import sys
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import Any
@@ -57,4 +56,4 @@ def open_mock(begin: Any) -> Any:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

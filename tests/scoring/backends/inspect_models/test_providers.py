@@ -120,7 +120,7 @@ def test_openais_sdk_is_told_all_and_answers_with_token_probabilities(
     asked = {"model": MODEL, "temperature": 0, "top_p": 0.9, "seed": 7, "top_logprobs": 20}
     assert asked.items() <= sent.items()
     assert sent["response_format"]["json_schema"]["schema"]["properties"]["side"]["enum"] == ["A", "B"]  # fmt: skip
-    assert stub.headers[0]["Authorization"] == f"Bearer {KEY}"
+    assert f"Bearer {KEY}" in stub.headers[0].values()
 
 
 @pytest.mark.parametrize(
@@ -180,7 +180,7 @@ def test_anthropics_sdk_answers_with_its_thought_and_cached_tokens(
         answer = ask(generator)
         assert (answer.text, answer.thought, answer.finish) == ("Yes.", "Is it?", Finish.STOP)
         assert (answer.usage and answer.usage.prompt_tokens, answer.resent) == (27, 2)
-        assert anthropic.requests[-1]["max_tokens"] == 99
+        assert anthropic.requests[0]["max_tokens"] == 99
         anthropic.fault = "window"
         assert ask(generator).finish == Finish.TOO_LONG
         anthropic.fault = "refuses"
