@@ -20,6 +20,7 @@ from playwright.sync_api import Browser, Playwright, sync_playwright
 from pytest_django.plugin import blocking_manager_key
 from xdist.scheduler import LoadFileScheduling
 
+from scoring.backends.http import address
 from tests import databases, forms, published
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -89,6 +90,16 @@ def pytest_runtest_makereport() -> Iterator[None]:
 @pytest.fixture(autouse=True)
 def _nothing_kept() -> None:
     forget()
+
+
+@pytest.fixture(autouse=True)
+def _no_list_without_a_database(
+    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Backends ask the site's list of servers, which a test without a database does not have."""
+    has_rows = request.node.get_closest_marker("django_db") is not None
+    if not has_rows and not {"db", "transactional_db"} & set(request.fixturenames):
+        monkeypatch.setattr(address, "LISTED", [])
 
 
 def forget() -> None:

@@ -181,6 +181,9 @@ class AuditEvent(models.Model):
         PURGED = "purged", "deleted data past their retention date"
         WORK_STARTED = "work_started", "started work"
         WORK_STOPPED = "work_stopped", "stopped work"
+        SERVER_ADDED = "server_added", "added a model server"
+        SERVER_CHANGED = "server_changed", "changed a model server"
+        SERVER_REMOVED = "server_removed", "removed a model server"
 
     at = models.DateTimeField()
     actor = models.CharField(max_length=150, blank=True, help_text="If empty, the site itself.")

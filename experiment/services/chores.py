@@ -1,6 +1,7 @@
 """Work that a site does of itself: daily chores, metrics, copies of its database, codes after its key was changed."""
 
 import hmac
+from collections.abc import Callable
 from dataclasses import dataclass
 from http.client import HTTPConnection, HTTPException
 from urllib.parse import urlsplit
@@ -142,15 +143,22 @@ CHUNK = 2_000
 
 @dataclass(frozen=True, slots=True)
 class Resealed:
-    """How many codes are under the present key now, and how many fit neither key: then nothing is changed."""
+    """How many codes, and keys of servers, are under the present key now; where some fit neither key, nothing is changed."""
 
     resealed: int
     foreign: int = 0
+    keys: int = 0
+    foreign_keys: int = 0
+
+
+# What else is kept under the key, of the apps above: a function of the old key that changes all, or nothing where some fit
+# neither key, and says how many of each
+RESEALED_TOO: list[Callable[[str], tuple[int, int]]] = []
 
 
 @transaction.atomic
 def reseal(old_key: str) -> Resealed:
-    """Keep all codes under the present key; those that are already stay as they are."""
+    """Keep all codes, and what else is kept so, under the present key; those that are already stay as they are."""
     changed: list[Participant] = []
     foreign = 0
     sealed = Participant.objects.exclude(sealed_code="")
@@ -166,4 +174,11 @@ def reseal(old_key: str) -> Resealed:
     if foreign:
         return Resealed(0, foreign)
     Participant.objects.bulk_update(changed, ["code_digest", "sealed_code"], batch_size=CHUNK)
-    return Resealed(len(changed))
+    keys = foreign_keys = 0
+    for reseal_more in RESEALED_TOO:
+        resealed, unknown = reseal_more(old_key)
+        keys, foreign_keys = keys + resealed, foreign_keys + unknown
+    if foreign_keys:
+        transaction.set_rollback(True)
+        return Resealed(0, foreign_keys=foreign_keys)
+    return Resealed(len(changed), keys=keys)

@@ -62,6 +62,12 @@ def may_create_studies(user: User | AnonymousUser) -> bool:
     return Membership.objects.filter(user_id=user.pk, role=Role.RESEARCHER).exists()
 
 
+def may_ask_models(user: User | AnonymousUser) -> bool:
+    """A person who may have a model work in any study, or write in any field."""
+    in_studies = studies_with(user, Right.WORK)
+    return in_studies.exists() or fields_of(user, FieldRight.LEAD_FIELD).exists()
+
+
 # Anybody can ask anybody to join a field. Who has not agreed is no member: their texts would be written into it, and its
 # test cases drawn by their studies
 AGREED = Q(agreed_at__isnull=False)

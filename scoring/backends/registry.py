@@ -70,6 +70,7 @@ class ModelKind:
     package: what it needs beside the requirements; forms offer it where a worker may have that.
     stored_as: in rows of scoring runs, if another; their fingerprints and the API have it.
     form_label, run_label: in the form that asks for scores, and on a run's page, if others.
+    needs: fields of the site's list of servers that say where such a server is; none for a kind that is not listed there.
     """
 
     name: str
@@ -84,6 +85,7 @@ class ModelKind:
     stored_as: str = ""
     form_label: str = ""
     run_label: str = ""
+    needs: tuple[str, ...] = ()
 
 
 # A server that writes
@@ -101,6 +103,7 @@ CHAT = ModelKind(
     place=Place.SERVER,
     named_by="model",
     writes=Way(open_chat, read_chat_options, "base_url, model, concurrency, timeout, tries"),
+    needs=("address",),
 )
 
 
@@ -191,6 +194,7 @@ COMPLETIONS = ModelKind(
     place=Place.SERVER,
     named_by="model",
     scores=Way(open_completions, read_completions_options, "base_url, model, tokenizer, …"),
+    needs=("address",),
 )
 
 
@@ -260,6 +264,7 @@ EMBEDDED = ModelKind(
 KINDS = (CHAT, INSPECT, HF, COMPLETIONS, VLLM, EMBEDDED)
 SCORERS = tuple(kind for kind in KINDS if kind.scores)
 WRITERS = tuple(kind for kind in KINDS if kind.writes)
+LISTED = tuple(kind for kind in KINDS if kind.needs)  # on the page Model servers
 # Arguments of each, for commands' help
 SCORING_HINTS = "; ".join(f"{k.name}: {k.scores.hint}" for k in KINDS if k.scores and k.scores.hint)
 WRITING_HINTS = "; ".join(f"{k.name}: {k.writes.hint}" for k in KINDS if k.writes and k.writes.hint)

@@ -22,6 +22,7 @@ from scoring.models.language_models import (
     TrainingCorpus,
 )
 from scoring.models.runs import CorpusScore, ItemScore, PublishedImport, ScoringRun, UnscoredText
+from scoring.models.servers import ModelServer
 from scoring.models.training import Checkpoint, Corpus, Training, TrainingPoint
 
 __all__ = [
@@ -42,6 +43,7 @@ __all__ = [
     "LanguageModel",
     "ModelChoice",
     "ModelReview",
+    "ModelServer",
     "ModelSet",
     "ModelSetMember",
     "PersonGrade",

@@ -14,6 +14,7 @@ from experiment.models import Item, Judgment, ResearchField, Study
 from lib.jobs.models import Job
 from scoring.domain.generating import Finish, Prices, Usage
 from scoring.models.language_models import LanguageModel
+from scoring.models.servers import ModelServer
 
 
 class Kind(models.TextChoices):
@@ -31,6 +32,15 @@ class GeneratingJob(Job):
         max_length=12, help_text="Kind of model, as commands name it; or exact, or imported."
     )
     model_args = models.JSONField(default=dict, blank=True)
+    server = models.ForeignKey(
+        ModelServer,
+        models.SET_NULL,
+        related_name="+",
+        null=True,
+        blank=True,
+        editable=False,
+        help_text="Server of the site's list that the run used last, whose spending limit it counts towards.",
+    )
     instructions = models.TextField(
         help_text="Instructions to the model, before placeholders are filled in."
     )

@@ -14,6 +14,7 @@ from lib.name_fields import NameField
 from scoring.domain.perplexity import Decision, decide
 from scoring.models.counting import CountedRun, seen_in
 from scoring.models.language_models import LanguageModel
+from scoring.models.servers import ModelServer
 
 
 class ScoringRunQuerySet(models.QuerySet["ScoringRun"]):
@@ -86,6 +87,15 @@ class ScoringRun(CountedRun, Job):
         help_text="Kind of model, as commands name it (but transformers for hf); or imported.",
     )
     model_args = models.JSONField(default=dict, blank=True)
+    server = models.ForeignKey(
+        ModelServer,
+        models.SET_NULL,
+        related_name="+",
+        null=True,
+        blank=True,
+        editable=False,
+        help_text="Server of the site's list that the run used last, whose spending limit it counts towards.",
+    )
     condition = models.CharField(max_length=10, choices=Condition, default=Condition.FULL)
     prompt = models.CharField(max_length=10, choices=Prompt, default=Prompt.PAPER)
     prompt_text = models.TextField(blank=True, help_text="The template, with <choice abstract>.")

@@ -24,10 +24,11 @@ from scoring.domain.backend import (
     planned,
 )
 from scoring.domain.encoding import Encoded
+from scoring.domain.generating import Usage
 from scoring.domain.perplexity import VERSIONS, TextScore, score_versions, zlib_bytes
 from scoring.domain.prompts import Prompt
 from scoring.models import CorpusScore, ItemScore, ScoringRun, UnscoredText
-from scoring.services import token_store
+from scoring.services import servers, token_store
 from scoring.services.open_model import OneModel
 from scoring.services.runs import fingerprint
 from scoring.services.texts import EncodedText, Unscorable, encode_all, texts_of
@@ -192,6 +193,7 @@ def execute(
 
     def work(run: ScoringRun, lease: Lease) -> None:
         try:
+            allowance = servers.begin(run, lease)
             with ExitStack() as stack:
                 model = backend
                 if model is None and opener is not None:
@@ -199,7 +201,9 @@ def execute(
                 elif model is None:
                     own = closing(open_backend(run.backend, run.model_args))
                     model = stack.enter_context(own)
-                _Execution(run, lease, model, max_pairs, on_progress).run_batches()
+                execution = _Execution(run, lease, model, max_pairs, on_progress)
+                execution.allowance = allowance
+                execution.run_batches()
         except (OSError, DatabaseError) as error:  # a full disk, say: what is stored is whole
             if not (sentence := disk.sentence(error)):
                 raise
@@ -230,6 +234,7 @@ class _Execution:
     ) -> None:
         self.run, self.lease, self.model = run, lease, model
         self.max_pairs, self.on_progress = max_pairs, on_progress
+        self.allowance: servers.Allowance | None = None  # at the model's server
 
     def run_batches(self) -> None:
         # Begin, or check that texts and model are those that the run was begun with
@@ -254,6 +259,8 @@ class _Execution:
             if places <= stored and index in parts:
                 continue
             self.lease.check()
+            if not self._may_spend(batch):
+                return
             if self.max_pairs is not None and n_pairs >= self.max_pairs:
                 self.lease.release()
                 return
@@ -261,6 +268,17 @@ class _Execution:
             n_pairs += len(batch)
             self._report_progress()
         token_store.remove_drafts(self.run)
+
+    def _may_spend(self, batch: Sequence[EncodedText]) -> bool:
+        """False, and the run ends, where the batch may exceed the spending limit of the model's server."""
+        if self.allowance is None or (now := self.allowance.again()) is None:
+            return True
+        n_texts = sum(len(text.encoded) for text in batch)
+        if now.fits(Usage(sum(text.n_tokens for text in batch), n_texts)):
+            return True
+        left = self.run.total - self.run.done
+        self.lease.end(ScoringRun.Status.CANCELLED, f"{now.refusal} Pairs of texts left: {left}.")
+        return False
 
     def _begin(self, groups: Sequence[Group], unscorable: Sequence[Unscorable]) -> None:
         """Store the plan of all batches, made once, and name what cannot be scored."""

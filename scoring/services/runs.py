@@ -20,6 +20,7 @@ from scoring.backends.registry import SCORERS, known_kind
 from scoring.domain.backend import ScoringError
 from scoring.domain.prompts import Prompt, PromptError
 from scoring.models import LanguageModel, ScoringRun
+from scoring.services import servers
 from scoring.services.open_model import default_name, language_model
 from scoring.services.site_wide import continued
 from scoring.services.texts import RunTexts, texts_of
@@ -51,7 +52,7 @@ def draft_run(
     """A run that is not stored yet, with its fingerprint and how many pairs of texts it has.
 
     Raises:
-        ScoringError: it cannot be meant like this, or there is nothing to score.
+        ScoringError: it cannot be meant like this, there is nothing to score, or the user may not use the model's server.
     """
     kind = known_kind(backend, SCORERS, "backend")
     _check_choices(condition=condition, prompt=prompt, source=source)
@@ -73,6 +74,7 @@ def draft_run(
         language_model=language_model,
         backend=kind.stored_as or kind.name,
         model_args=dict(model_args),
+        server=servers.checked(backend, model_args, user),
         condition=condition,
         prompt=prompt,
         prompt_text=prompt_of(prompt, custom_prompt).template,

@@ -31,7 +31,7 @@ CHORES = {
     "counters": "Compare the rows with the counters that the drawing of test cases and the lab's pages use, and report differences.",
     "trail": "Recompute the hashes of the audit trail. The command fails if an event was changed or is missing.",
     "purge": "After the study's retention date, remove everything that could identify its participants.",
-    "codes": "Store participants' own codes under the current WITHDRAWAL_KEY after it was changed.",
+    "codes": "Store participants' own codes and model servers' keys under the current WITHDRAWAL_KEY after it was changed.",
 }
 
 
@@ -170,5 +170,12 @@ class Command(ReportingCommand):
             raise CommandError(
                 f"{done.foreign} codes belong to neither this key nor the current one, so nothing was changed."
             )
-        line = f"{done.resealed} codes are stored under the current key."
-        self.report(options, {"resealed": done.resealed}, [line])
+        if done.foreign_keys:
+            raise CommandError(
+                f"{done.foreign_keys} keys of model servers belong to neither this key nor the current one, so nothing was "
+                "changed. Remove or replace them on the page Model servers."
+            )
+        lines = [f"{done.resealed} codes are stored under the current key."]
+        if done.keys:
+            lines.append(f"{done.keys} keys of model servers are stored under the current key.")
+        self.report(options, {"resealed": done.resealed, "server_keys": done.keys}, lines)

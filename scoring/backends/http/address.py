@@ -1,13 +1,13 @@
-"""Where a model's server is, whether texts may be sent there (SCORING_HOSTS), and with which key (SCORING_API_KEYS).
+"""Where a model's server is, whether texts may be sent there, and with which key.
 
-Opens no connection.
+Settings say it (SCORING_HOSTS and SCORING_API_KEYS), and the site's list of servers (LISTED). Opens no connection.
 """
 
 import os
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from importlib import import_module
 from ipaddress import ip_address
 from typing import Any
@@ -22,12 +22,16 @@ VERSION_PATH = re.compile(r"/v\d+\Z", re.ASCII)
 
 @dataclass(frozen=True)
 class Address:
-    """A server's address in its parts; `path` ends in the API's version, as in `/v1`."""
+    """A server's address in its parts; `path` ends in the API's version, as in `/v1`.
+
+    listed: what the site's list said when the address was allowed. Requests are made in threads that read no database.
+    """
 
     scheme: str
     host: str
     port: int
     path: str
+    listed: "Listed | None" = field(default=None, repr=False, compare=False)
 
     @property
     def is_here(self) -> bool:
@@ -47,12 +51,33 @@ class Address:
         return f"[{self.host}]" if ":" in self.host else self.host
 
     @property
+    def place(self) -> str:
+        """The host and port that a key belongs to.
+
+        >>> parse_address("https://gpu.lab/v1").place
+        'gpu.lab:443'
+        """
+        return f"{self.bracketed}:{self.port}"
+
+    @property
     def origin(self) -> str:
         port = "" if self.port == DEFAULT_PORTS[self.scheme] else f":{self.port}"
         return f"{self.scheme}://{self.bracketed}{port}"
 
     def __str__(self) -> str:
         return self.origin + self.path
+
+
+@dataclass(frozen=True)
+class Listed:
+    """A server of the site's list, by its host and port, and its key; empty where it has none."""
+
+    place: str
+    key: str = field(default="", repr=False)
+
+
+# Functions that find a server of the site's list by its host and port. The app adds one: backends know no database
+LISTED: list[Callable[[str], Listed | None]] = []
 
 
 def parse_address(base_url: str) -> Address:
@@ -70,8 +95,8 @@ def parse_address(base_url: str) -> Address:
     """
     if "@" in base_url:  # before all else: no message may repeat a password
         raise ScoringError(
-            "base_url contains a user name or password, which would be stored with the run. Leave it out, and set "
-            "SCORING_API_KEYS in the environment if the server needs a key."
+            "base_url contains a user name or password, which would be stored with the run. Leave it out. If the server needs "
+            "a key, a site administrator can add it on the page Model servers, or set SCORING_API_KEYS in the environment."
         )
     # Without spaces and control characters, which some readers of addresses skip and others do not
     shown = "".join(c for c in base_url if c.isprintable() and not c.isspace())
@@ -105,11 +130,15 @@ USUAL_PORTS = frozenset({8000, 8080, 11434, 30000})
 HERE = ("localhost:*", "127.0.0.1:*", "[::1]:*")
 
 
+class NotAllowedError(ScoringError):
+    """Texts may not be sent to the server that a request names."""
+
+
 def check_allowed(address: Address, allowed: Collection[str]) -> None:
     """Let only these servers be spoken to: `name` for the scheme's own port and USUAL_PORTS, `name:port`, `name:*`.
 
     Raises:
-        ScoringError: it is not among them; the sentence names the setting.
+        NotAllowedError: it is not among them; the sentence names the page and the setting.
 
     >>> check_allowed(parse_address("http://127.0.0.1:8000"), ["localhost", "127.0.0.1"])
     """
@@ -118,9 +147,9 @@ def check_allowed(address: Address, allowed: Collection[str]) -> None:
     host = address.bracketed
     known = any(place == host or place.startswith(f"{host}:") for place in allowed)
     where = f"port {address.port} of {address.host}" if known else address.host
-    raise ScoringError(
-        f"Texts may not be sent to {where}. Add {host}:{address.port} to the setting SCORING_HOSTS (now "
-        f"{', '.join(allowed) or 'empty'})."
+    raise NotAllowedError(
+        f"Texts may not be sent to {where}. Add {address.place} on the page Model servers, or to the setting SCORING_HOSTS "
+        f"(now {', '.join(allowed) or 'empty'})."
     )
 
 
@@ -156,22 +185,27 @@ def _is_named(address: Address, allowed: Collection[str]) -> bool:
 
 
 def allowed_address(base_url: str) -> Address:
-    """Where a server is, if texts may be sent there.
+    """Where a server is, if texts may be sent there; with what the site's list says of it now.
 
     Raises:
         ScoringError: it is no address, or its host or port is not allowed.
     """
     address = parse_address(base_url)
-    check_allowed(address, allowed_servers())
+    found = next((listed for find in LISTED if (listed := find(address.place))), None)
+    address = replace(address, listed=found)
+    if found is None:
+        check_allowed(address, allowed_servers())
     return address
 
 
-def allowed_servers() -> Sequence[str]:
-    """The setting SCORING_HOSTS."""
+def allowed_servers(address: Address | None = None) -> Sequence[str]:
+    """The setting SCORING_HOSTS; and this address, if it is on the site's list."""
     servers: Sequence[str] = _setting(
         "SCORING_HOSTS", lambda env: env.servers("SCORING_HOSTS", list(HERE))
     )
-    return servers
+    if address is None or address.listed is None:
+        return servers
+    return [*servers, address.listed.place]
 
 
 def allowed_provider(provider: str) -> None:
@@ -194,7 +228,8 @@ def inspect_python() -> str:
 
 
 def key_of(address: Address) -> str:
-    """The key that belongs to this server: to its port or, at the scheme's own port, to its host; empty where there is none.
+    """The key that belongs to this server, by the site's list or else by SCORING_API_KEYS: to its port or, at the scheme's
+    own port, to its host; empty where there is none.
 
     Else whoever opens another port of the host, or names one, would be given the key.
 
@@ -205,9 +240,10 @@ def key_of(address: Address) -> str:
         KEYS_VARIABLE,
         lambda env: env.server_keys(KEYS_VARIABLE, "SCORING_API_KEY", allowed_servers()),
     )
-    host = address.bracketed
+    host, listed = address.bracketed, address.listed
     of_host = keys.get(host, "") if address.port == DEFAULT_PORTS[address.scheme] else ""
-    key = keys.get(f"{host}:{address.port}") or of_host
+    own = listed.key if listed and listed.place == address.place else ""
+    key = own or keys.get(address.place) or of_host
     if key and address.scheme == "http" and not address.is_here:
         raise ScoringError(
             f"The key of {address.host} would be sent to {address.origin} unencrypted. Write https:// in base_url, or reach the "

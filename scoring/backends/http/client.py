@@ -83,7 +83,7 @@ class Client:
     def __init__(self, address: Address) -> None:
         self.origin = address.origin
         self.limits = Limits()
-        self._address, self._allowed = address, allowed_servers()
+        self._address, self._allowed = address, allowed_servers(address)
         self._key = key_of(address)
         headers = {"Accept": "application/json", "Accept-Encoding": "identity"}
         if self._key:
@@ -158,7 +158,7 @@ class Client:
         check: Callable[[Any], None],
     ) -> Reply:
         if raw.status != 200:
-            raise errors.of_status(self._without_key(raw), self.origin, has_key=bool(self._key))
+            raise self._refused(raw)
         raw = replace(raw, headers=self._without_key(raw).headers)
         if len(raw.body) > max_bytes:
             raise NoAnswerError(
@@ -169,10 +169,13 @@ class Client:
         except (ValueError, RecursionError) as error:
             raise errors.of_content(self._without_key(raw), self.origin) from error
         if (reported := errors.inside(value, raw)) is not None:
-            told = self._without_key(reported)
-            raise errors.of_status(told, self.origin, has_key=bool(self._key))
+            raise self._refused(reported)
         check(value)
         return Reply(value, raw.headers)
+
+    def _refused(self, raw: RawReply) -> Exception:
+        told, is_listed = self._without_key(raw), self._address.listed is not None
+        return errors.of_status(told, self.origin, has_key=bool(self._key), is_listed=is_listed)
 
     async def _exchange(
         self,

@@ -143,8 +143,8 @@ def of_transport(error: httpx2.TransportError, *, answering: bool) -> RetryableE
     return RetryableError("closed the connection without an answer in HTTP")
 
 
-def of_status(reply: RawReply, origin: str, *, has_key: bool) -> Exception:
-    """The meaning of an answer other than 200."""
+def of_status(reply: RawReply, origin: str, *, has_key: bool, is_listed: bool = False) -> Exception:
+    """The meaning of an answer other than 200; `is_listed`: the site's list has the server, and its key if there is one."""
     status, message = reply.status, error_message(reply)
     if status in RETRIED:
         pause_s = asked_pause_s(reply.headers)
@@ -156,11 +156,13 @@ def of_status(reply: RawReply, origin: str, *, has_key: bool) -> Exception:
             "because texts go only to the hosts in SCORING_HOSTS. Give the final address as base_url."
         )
     if status in (401, 403):
-        state = (
-            f"it does not accept the one in {KEYS_VARIABLE}"
-            if has_key
-            else f"{KEYS_VARIABLE} has none for {urlsplit(origin).netloc}"
-        )
+        if is_listed:
+            where = "the page Model servers"
+            state = f"it does not accept the one of {where}" if has_key else f"{where} has none"
+        elif has_key:
+            state = f"it does not accept the one in {KEYS_VARIABLE}"
+        else:
+            state = f"{KEYS_VARIABLE} has none for {urlsplit(origin).netloc}"
         return ForbiddenError(
             f"The server at {origin} needs a key, but {state} ({status}: {message}).",
             _refusal(reply),

@@ -29,6 +29,7 @@ from scoring.domain.generating import (
     Usage,
 )
 from scoring.models.answers import GeneratingJob, Kind, ModelAnswer
+from scoring.services import servers
 from scoring.services.asking.settings import (
     BudgetSpentError,
     Spending,
@@ -38,6 +39,7 @@ from scoring.services.asking.settings import (
 )
 
 LOOK_S = 1.0
+LIMIT_LOOK_S = 5.0  # how often a server's spending limit is looked up again
 PATIENCE_S = 20.0  # with answers that are under way when a run is stopped
 MOST_FAILURES = 10  # one after the other
 FIRST_TEXTS = 20  # of which one can be read, or no more are asked for
@@ -220,9 +222,12 @@ def _group(
             break
         group.append(waiting.take())
     if waiting and not group and not under_way:
+        most_needed = _most(generator, waiting.next)
+        if spending.allowance is not None and not spending.allowance.fits(most_needed):
+            raise BudgetSpentError(spending.allowance.refusal)
         raise BudgetSpentError(
             f"The budget does not allow another question: {spending.usage.total:,} tokens have been used, and the next "
-            f"question may need {_most(generator, waiting.next).total:,}."
+            f"question may need {most_needed.total:,}."
         )
     return group
 
@@ -265,6 +270,7 @@ class Asking(Generic[J]):
     def __init__(self, job: J, lease: Lease, on_progress: Callable[[J], None]) -> None:
         self.job, self.lease, self.on_progress = job, lease, on_progress
         self.spending = self.spent(job)
+        self.looked_at = 0.0  # when the server's spending limit was looked up last
         self.failures = 0  # since the last answer
         self.n_read = self.n_unread = 0
         self.may_quote = True  # what the model said, in the job's error
@@ -335,7 +341,16 @@ class Asking(Generic[J]):
     def sending(self, n: int) -> None:
         """So many requests are about to be sent, or were sent again."""
 
+    def check(self) -> None:
+        """Ask whether to go on, as `Lease.check`; now and then, what other runs have left of the server's limit."""
+        self.lease.check()
+        if self.spending.allowance and time.monotonic() - self.looked_at > LIMIT_LOOK_S:
+            self.spending.allowance = self.spending.allowance.again()
+            self.looked_at = time.monotonic()
+
     def ask(self, questions: Iterable[Question]) -> None:
+        self.spending.allowance = servers.begin(self.job, self.lease)
+        self.looked_at = time.monotonic()
         generator = open_generator(self.job.generator, self.job.model_args)
         try:
             self.begin(generator.identity())
@@ -344,7 +359,7 @@ class Asking(Generic[J]):
                 questions,
                 self.store,
                 self.spending,
-                self.lease.check,
+                self.check,
                 keep_failures=self.keep_failures,
                 sending=self.sending,
             )

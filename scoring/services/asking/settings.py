@@ -15,6 +15,7 @@ from scoring.backends.registry import Place, place_of
 from scoring.domain.backend import ScoringError
 from scoring.domain.generating import Message, Prices, Usage
 from scoring.models.answers import GeneratingJob, ModelAnswer
+from scoring.services import servers
 
 # How fast and how often a model is asked: it writes the same
 PACE = frozenset({"concurrency", "timeout", "retry_seconds", "tries", "batch_size"})
@@ -58,8 +59,13 @@ class Asked:
             raise ScoringError("A budget in money needs the prices of tokens.")
 
     def columns(self, instructions: str, by: User | None) -> dict[str, Any]:
-        """For a row of `GeneratingJob`."""
-        told = {"instructions": instructions, "created_by": by}
+        """For a row of `GeneratingJob`.
+
+        Raises:
+            ScoringError: this person may not use the model's server.
+        """
+        server = servers.checked(self.generator, self.model_args, by)
+        told = {"instructions": instructions, "created_by": by, "server": server}
         return {**asdict(self), "model_args": dict(self.model_args), **told}
 
     def fingerprint(self, *others: Any) -> str:
@@ -85,12 +91,15 @@ def newest_same(draft: J) -> J | None:
 
 
 class BudgetSpentError(Exception):
-    """The next question may exceed the budget; the message is a sentence."""
+    """The next question may exceed the budget, or a server's spending limit; the message is a sentence."""
 
 
 @dataclass
 class Spending:
-    """Tokens, money and time so far. `unknown`: answers of which the server did not say what they took."""
+    """Tokens, money and time so far. `unknown`: answers of which the server did not say what they took.
+
+    allowance: what may still be spent at the server this month, by this and other runs.
+    """
 
     budget_tokens: int | None = None
     budget_money: Decimal | None = None
@@ -99,6 +108,7 @@ class Spending:
     seconds: float = 0.0
     answers: int = 0
     unknown: int = 0
+    allowance: servers.Allowance | None = None
 
     @property
     def cost(self) -> Decimal | None:
@@ -106,7 +116,8 @@ class Spending:
 
     @property
     def is_limited(self) -> bool:
-        return self.budget_tokens is not None or self.budget_money is not None
+        budgets = (self.budget_tokens, self.budget_money, self.allowance)
+        return any(budget is not None for budget in budgets)
 
     def add(self, usage: Usage | None, seconds: float) -> None:
         """Count an answer.
@@ -118,6 +129,8 @@ class Spending:
         self.seconds += seconds
         if usage is not None:
             self.usage += usage
+            if self.allowance is not None:
+                self.allowance.take(usage)
             return
         self.unknown += 1
         if self.is_limited:
@@ -126,7 +139,9 @@ class Spending:
             )
 
     def fits(self, more: Usage) -> bool:
-        """True if the budget allows that much more."""
+        """True if the budget and the server's limit allow that much more."""
+        if self.allowance is not None and not self.allowance.fits(more):
+            return False
         whole = self.usage + more
         if self.budget_tokens is not None and whole.total > self.budget_tokens:
             return False

@@ -23,10 +23,11 @@ from scoring.domain.backend import Backend, GroupResult, ScoringError, TextError
 from scoring.domain.choosing.odds import ROUNDING
 from scoring.domain.choosing.reading import SIDES
 from scoring.domain.conditions import parsed
-from scoring.domain.generating import Finish, Message
+from scoring.domain.generating import Finish, Message, Usage
 from scoring.domain.prompts import applied
 from scoring.domain.thinking import USUAL
 from scoring.models import ChoiceRun, ModelChoice
+from scoring.services import servers
 from scoring.services.asking.identity import check_as_before
 from scoring.services.choosing.prompts import conversation, plain_text
 
@@ -47,8 +48,9 @@ def run(job: ChoiceRun, on_progress: Callable[[ChoiceRun], None] = lambda job: N
     """Read off what is missing, as a worker does; the row says how it went."""
 
     def work(job: ChoiceRun, lease: Lease) -> None:
+        allowance = servers.begin(job, lease)
         with closing(open_backend(job.generator, without_thinking(job.model_args))) as model:
-            _read_off(job, lease, model, on_progress)
+            _read_off(job, lease, model, on_progress, allowance)
 
     return run_job(job, work, expected=(ScoringError,))
 
@@ -104,7 +106,11 @@ def encoded(
 
 
 def _read_off(
-    job: ChoiceRun, lease: Lease, model: Backend, on_progress: Callable[[ChoiceRun], None]
+    job: ChoiceRun,
+    lease: Lease,
+    model: Backend,
+    on_progress: Callable[[ChoiceRun], None],
+    allowance: servers.Allowance | None,
 ) -> None:
     cases, unfit = _cases(job, model)
     groups = [case.group for case in cases]
@@ -122,6 +128,12 @@ def _read_off(
         if all(case.place in stored for case in members):
             continue
         lease.check()
+        if allowance is not None and (allowance := allowance.again()) is not None:
+            texts = [text for case in members for text in case.group]
+            if not allowance.fits(Usage(sum(len(text.ids) for text in texts), len(texts))):
+                sentence = f"{allowance.refusal} Answers left: {job.total - job.done}."
+                lease.end(ChoiceRun.Status.CANCELLED, sentence)
+                return
         began = perf_counter()
         # The whole batch, also what is stored: the same batch gives the same bits
         results = model.score([case.group for case in members])

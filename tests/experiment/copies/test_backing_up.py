@@ -17,12 +17,15 @@ from lib.backup import manifest as manifests
 from lib.backup import postgres
 from lib.backup.manifest import BackupError
 from lib.backup.postgres import environment, program
+from scoring.models import ModelServer
+from scoring.services import servers
 from tests.experiment.copies.conftest import Backup
 from tests.experiment.http_client import at_once, run_until_killed
 from tests.experiment.people import start
 from tests.storages import store_files_in
 
 pytestmark = pytest.mark.both
+SERVER_KEY = "sk-marked-0123456789abcdef"
 
 KILLED_BEFORE_ITS_MANIFEST = """
 import os, sys, django
@@ -39,6 +42,8 @@ def test_it_holds_rows_and_files_for_their_owner_alone_and_no_key(
 ) -> None:
     (files / "scoring" / "run").mkdir(parents=True)
     (files / "scoring" / "run" / "part-0.parquet").write_bytes(b"tokens")
+    server = ModelServer(name="Provider", kind="chat", address="https://api.example.org")
+    servers.save(server, None, key=SERVER_KEY)
     folder = backup()
     manifest = manifests.read(folder)
     assert manifest.database.rows["experiment_participant"] == Participant.objects.count() == 2
@@ -48,6 +53,7 @@ def test_it_holds_rows_and_files_for_their_owner_alone_and_no_key(
     assert {path.stat().st_mode & 0o777 for path in found} == {0o600}
     assert folder.stat().st_mode & 0o777 == 0o700
     keys = [site_settings.WITHDRAWAL_KEY.encode(), site_settings.SECRET_KEY.encode()]
+    keys.append(SERVER_KEY.encode())
     assert not [path for path in found for key in keys if key in path.read_bytes()]
 
 
