@@ -18,7 +18,12 @@ from django.views.decorators.cache import never_cache
 
 from experiment.domain.roles import FieldRight, Right
 from experiment.models import ResearchField, Study
-from experiment.services.rights import field_rights_of, may_create_studies, rights_of
+from experiment.services.rights import (
+    field_rights_of,
+    may_ask_models,
+    may_create_studies,
+    rights_of,
+)
 from experiment.services.sign_in import is_verified, keep_or_end
 from lib.confined import for_account
 
@@ -36,6 +41,7 @@ class LabRequest(HttpRequest):
 # What a view says in `access` that asks for no right in a study
 SIGNED_IN = "signed_in"
 CREATOR = "creator"
+ASKER = "asker"  # of work of models, in any study or field
 SITE_ADMIN = "site_admin"
 STARTER = "starter"  # of the work that the address names, or a site administrator
 
@@ -149,8 +155,9 @@ def _for_who(may: Callable[[User], bool], access: str) -> Callable[[View], View]
     return decorate
 
 
-# A page that makes a study; and one about the whole site
+# A page that makes a study; what forms that ask models need; and one about the whole site
 for_creators = _for_who(may_create_studies, CREATOR)
+for_askers = _for_who(may_ask_models, ASKER)
 for_site_admins = _for_who(lambda user: user.is_superuser, SITE_ADMIN)
 
 

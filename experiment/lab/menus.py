@@ -129,6 +129,7 @@ def site_menu(section: str, *, is_admin: bool) -> SiteMenu:
         account += [
             link("People on this site", "lab:people", "people"),
             link("Background jobs", "lab:site_work", "work"),
+            link("Model servers", "lab:servers", "servers"),
             link("Import published data", "lab:imports"),
             link("Audit trail", "lab:site_trail", "trail"),
             link("Administration", "admin:index"),

@@ -9,7 +9,7 @@ from typing import Any
 from django.urls import URLPattern, URLResolver, get_resolver
 
 from experiment.domain.roles import FIELD_RIGHTS, RIGHTS, FieldRight, FieldRole, Right, Role
-from experiment.lab.access import CREATOR, SIGNED_IN, SITE_ADMIN, STARTER
+from experiment.lab.access import ASKER, CREATOR, SIGNED_IN, SITE_ADMIN, STARTER
 
 PUBLIC = "public"
 # Addresses for which no one signs in, and why
@@ -44,7 +44,7 @@ class Route:
     name: str  # as `reverse` knows it; empty where it has none
     address: str
     methods: tuple[str, ...]
-    access: str  # a Right, a FieldRight, SIGNED_IN, CREATOR, STARTER, SITE_ADMIN or PUBLIC
+    access: str  # a Right, a FieldRight, SIGNED_IN, CREATOR, ASKER, STARTER, SITE_ADMIN or PUBLIC
 
     @property
     def who(self) -> str:
@@ -57,6 +57,8 @@ class Route:
             return "the person who started it, site administrator"
         if self.access == CREATOR:
             return "researchers of any study, users with the permission, site administrators"
+        if self.access == ASKER:
+            return "researchers of any study, leads of any field, site administrators"
         roles = [
             *(str(role) for role in Role if self.access in RIGHTS[role]),
             *(f"{role} of the field" for role in FieldRole if self.access in FIELD_RIGHTS[role]),

@@ -48,6 +48,11 @@ class ChatGenerator(Remote):
         assert self._portal is not None
         self._stack.enter_context(self._portal.wrap_async_context_manager(self._client))
 
+    @property
+    def takes_schema(self) -> bool:
+        """False once the server has refused one."""
+        return self._form.takes_schema
+
     def identity(self) -> dict[str, Any]:
         """Everything that is known of the model; the server does not say more."""
         return {

@@ -10,6 +10,7 @@ from scoring.lab import (
     grades,
     grading,
     imports,
+    servers,
     training,
     views,
 )
@@ -83,6 +84,12 @@ urlpatterns = [
     path("fields/<slug:field>/drafting/", include(DRAFTING)),
     path("studies/<slug:slug>/", include(STUDY)),
     path("training/", include(TRAINING)),
+    path("servers/", servers.servers, name="servers"),
+    path("servers/new/", servers.new_server, name="new_server"),
+    path("servers/<int:pk>/", servers.server, name="server"),
+    path("servers/<int:pk>/try/", servers.try_out, name="server_try"),
+    path("servers/<int:pk>/remove/", servers.remove, name="server_remove"),
+    path("servers/<int:pk>/models.json", servers.models, name="server_models"),
     path("imports/", imports.imports, name="imports"),
     path("imports/corpus/", imports.corpus_start, name="corpus_start"),
     path(

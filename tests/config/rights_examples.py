@@ -39,6 +39,7 @@ from scoring.models import (
     DraftingRun,
     GradingRun,
     LanguageModel,
+    ModelServer,
     ReviewingRun,
     Training,
 )
@@ -173,6 +174,13 @@ def training(study: Study) -> Training:
     return made
 
 
+def model_server(study: Study) -> ModelServer:
+    """One for everybody who may ask for work of models. Its key cannot be read, so that nothing is sent."""
+    place = f"127.0.0.1:{20_000 + study.pk % 10_000}"
+    row = {"kind": "chat", "address": f"http://{place}/v1", "place": place, "sealed_key": "lost"}
+    return ModelServer.objects.get_or_create(name=f"Server of {study.slug}", defaults=row)[0]
+
+
 def language_model(study: Study) -> LanguageModel:
     name = f"lab/{study.slug}-lm"
     made, _ = LanguageModel.objects.get_or_create(name=name, defaults={"display_name": name})
@@ -275,6 +283,7 @@ ROWS: list[tuple[str, Callable[[Study], Any]]] = [
         ),
     ),
     ("language_model", language_model),
+    ("server server_try server_remove server_models", model_server),
     ("question_template write_question_template question_template_file", template_of_questions),
 ]
 # What else they take

@@ -16,7 +16,7 @@ from django.urls import reverse
 from analysis.data.filters import ReportOptions
 from analysis.services.compute import Asked
 from experiment.domain.roles import FIELD_RIGHTS, RIGHTS, FieldRight, FieldRole, Right, Role, Scope
-from experiment.lab.access import CREATOR, SIGNED_IN, SITE_ADMIN, STARTER
+from experiment.lab.access import ASKER, CREATOR, SIGNED_IN, SITE_ADMIN, STARTER
 from experiment.lab.routes import ADMIN, PUBLIC, Route, routes
 from experiment.models import Study
 from experiment.services.rights import create_token
@@ -45,6 +45,8 @@ ALL = routes()
 PINNED = {
     "lab:people": SITE_ADMIN,
     "lab:site_work_stop": SITE_ADMIN,
+    "lab:server": SITE_ADMIN,
+    "lab:server_models": ASKER,
     "lab:training_stop": STARTER,
     "lab:invite": Right.MANAGE_PEOPLE,
     "lab:change_role": Right.MANAGE_PEOPLE,
@@ -137,7 +139,7 @@ def expected(route: Route, who: str, method: str) -> str:
         return ALLOWED
     if route.access in (SITE_ADMIN, STARTER):  # none of these people started the example
         return REFUSED
-    if route.access == CREATOR:
+    if route.access in (CREATOR, ASKER):
         return ALLOWED if who in (Role.RESEARCHER, OUTSIDER) else REFUSED
     if route.access in list(FieldRight):
         role = FIELD_ROLES.get(Role(who)) if who in list(Role) else None
