@@ -107,7 +107,7 @@ PER_PAGE = 25  # answers
 @require_safe
 @for_study(Right.SEE_DATA)
 def answering(request: HttpRequest, study: Study) -> HttpResponse:
-    return _page(request, study, AnsweringForm())
+    return _page(request, study, AnsweringForm(user=user_of(request)))
 
 
 @require_safe
@@ -120,7 +120,7 @@ def answering_live(request: HttpRequest, study: Study) -> HttpResponse:
 @require_POST
 @for_study(Right.WORK)
 def start(request: HttpRequest, study: Study) -> HttpResponse:
-    form = AnsweringForm(request.POST)
+    form = AnsweringForm(request.POST, user=user_of(request))
     if form.is_valid():
         user = user_of(request)
         about = {

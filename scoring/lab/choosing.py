@@ -91,7 +91,7 @@ class ChoosingForm(AtZeroForm):
     HOW = ("prompt", "own_prompt", "layout", "samples", "n_examples", "source", "limit", "name")
 
     def _asked(self, cleaned: dict[str, Any]) -> Asked:
-        kind = known_kind(cleaned["generator"])
+        kind = known_kind(self.kind_of_choice(cleaned["generator"]))
         is_scored = kind.scores is not None and cleaned.get("prompt") != prompts.REASONING
         # Where probabilities are read off, nothing is drawn at a temperature
         asked = super()._asked(cleaned | {"temperature": ""} if is_scored else cleaned)
@@ -112,6 +112,7 @@ class ChoosingForm(AtZeroForm):
         return [
             ("Prompt and test cases", self.fields_of(*self.HOW), is_open),
             ("Prices and budget", self.fields_of(*self.COSTS), is_open),
+            self.more,
         ]
 
     def draft(self, study: Study, **about: Any) -> ChoiceRun:
@@ -169,7 +170,7 @@ PER_PAGE = 25  # answers
 @require_safe
 @for_study(Right.SEE_DATA)
 def choosing(request: HttpRequest, study: Study) -> HttpResponse:
-    return _page(request, study, ChoosingForm())
+    return _page(request, study, ChoosingForm(user=user_of(request)))
 
 
 @require_safe
@@ -182,7 +183,7 @@ def choosing_live(request: HttpRequest, study: Study) -> HttpResponse:
 @require_POST
 @for_study(Right.WORK)
 def start(request: HttpRequest, study: Study) -> HttpResponse:
-    form = ChoosingForm(request.POST)
+    form = ChoosingForm(request.POST, user=user_of(request))
     if form.is_valid():
         user = user_of(request)
         with refused(form, ScoringError):
@@ -204,7 +205,7 @@ def upload(request: HttpRequest, study: Study) -> HttpResponse:
         about = {"instructions": prompt, "by": user_of(request)}
         with refused(form, ScoringError, field="file"):
             return redirect(store_choices(study, file.name, file.read(), name, **about)[0])
-    return _page(request, study, ChoosingForm(), file_form=form)
+    return _page(request, study, ChoosingForm(user=user_of(request)), file_form=form)
 
 
 class ChoosingPages(RunPages[ChoiceRun]):

@@ -113,7 +113,7 @@ def drafting(request: HttpRequest, research_field: ResearchField) -> HttpRespons
 @require_POST
 @for_field(FieldRight.LEAD_FIELD)
 def start(request: HttpRequest, research_field: ResearchField) -> HttpResponse:
-    form = DraftingForm(research_field, request.POST, request.FILES)
+    form = DraftingForm(research_field, request.POST, request.FILES, user=user_of(request))
     if form.is_valid():
         told, repairs = form.cleaned_data["instructions"], form.cleaned_data["repairs"]
         user = user_of(request)
@@ -135,7 +135,7 @@ def start(request: HttpRequest, research_field: ResearchField) -> HttpResponse:
 @require_POST
 @for_field(FieldRight.LEAD_FIELD)
 def review(request: HttpRequest, research_field: ResearchField) -> HttpResponse:
-    form = ReviewingForm(request.POST)
+    form = ReviewingForm(request.POST, user=user_of(request))
     if form.is_valid():
         user, told = user_of(request), form.cleaned_data["instructions"]
         with refused(form, ScoringError):
@@ -226,7 +226,7 @@ def _page(request: HttpRequest, research_field: ResearchField, **sent: Any) -> H
         "runs": runs.select_related("field", "created_by")[:SHOWN],
         "reviews": [(found, model_reviews.spent(found)) for found in reviews],
         "n_in_review": in_review.count(),
-        "form": DraftingForm(research_field),
-        "review_form": ReviewingForm(),
+        "form": DraftingForm(research_field, user=user_of(request)),
+        "review_form": ReviewingForm(user=user_of(request)),
     }
     return show(request, "scoring/drafting/drafting.html", **context | sent)

@@ -20,9 +20,11 @@ from lib.newlines import with_unix_newlines
 from lib.pages import UnixTextField
 from scoring.backends import opening, parse_model_args
 from scoring.backends.model_files import check_files
+from scoring.backends.opening import check_server
 from scoring.backends.registry import SCORERS, WRITERS, Place, kind_of, known_kind, place_of
 from scoring.domain.backend import ScoringError
 from scoring.domain.prompts import PLACEHOLDER, Prompt, PromptError
+from scoring.lab.server_choice import ServerChoice
 from scoring.models import ScoringRun
 from scoring.services.asking.settings import Asked
 from scoring.services.runs import DEFAULT_SEED
@@ -98,14 +100,26 @@ class ScoredForm(forms.Form):
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or {}
-        cleaned["backend"] = cleaned.get("model", "")
+        cleaned["backend"] = self.kind_of_choice(cleaned.get("model", ""))
         if cleaned["backend"] and "model_args" in cleaned:
+            args: dict[str, str] = {}
             try:
-                parsed = parse_model_args(cleaned["model_args"])
-                cleaned["parsed_args"] = checked_model_args(cleaned["backend"], parsed)
+                args = self.named_args(cleaned) | parse_model_args(cleaned["model_args"])
+                cleaned["parsed_args"] = checked_model_args(cleaned["backend"], args)
             except ScoringError as error:
+                self.say_not_allowed(error, args.get("base_url", ""))
                 self.add_error("model_args", str(error))
         return cleaned
+
+    def kind_of_choice(self, chosen: str) -> str:
+        return chosen
+
+    def named_args(self, cleaned: Mapping[str, Any]) -> dict[str, str]:
+        """Arguments that fields of their own have."""
+        return {}
+
+    def say_not_allowed(self, error: Exception, base_url: str) -> None:
+        """Nothing, where the page does not say who can allow an address."""
 
 
 class FoldedForm(forms.Form):
@@ -127,19 +141,30 @@ class FoldedForm(forms.Form):
         return any(field.errors or field.data for field in self.advanced_fields)
 
 
-class QueueForm(FoldedForm, ScoredForm):
+class QueueForm(FoldedForm, ServerChoice, ScoredForm):
     """The options that `manage.py score` takes on its command line."""
 
+    KIND, MODEL_NAME = "model", "named"
+
+    named = forms.CharField(
+        label="Model",
+        required=False,
+        max_length=300,
+        strip=True,
+        widget=forms.TextInput(
+            attrs={"spellcheck": "false", "autocomplete": "off", "list": "model-folders"}
+        ),
+        help_text="A folder of the site's models, a name on the model hub, or the name on a server. The demonstration model "
+        "does not need any.",
+    )
     model_args = forms.CharField(
         label="Model arguments",
         required=False,
         max_length=2000,
         strip=True,
-        widget=forms.TextInput(
-            attrs={"spellcheck": "false", "autocomplete": "off", "list": "model-folders"}
-        ),
-        help_text="name=value, separated by commas. For a folder of the site's models, or a name on the model hub: "
-        "pretrained=NAME. For a server: base_url, model and tokenizer. The demonstration model does not need any.",
+        widget=forms.TextInput(attrs={"spellcheck": "false", "autocomplete": "off"}),
+        help_text="name=value, separated by commas. A server needs its tokenizer, a folder or a name on the model hub; one "
+        "that is not in the list also needs base_url.",
     )
     conditions = forms.MultipleChoiceField(
         choices=ScoringRun.Condition.choices,
@@ -181,7 +206,14 @@ class QueueForm(FoldedForm, ScoredForm):
         max_value=MAX_NUMBER,
         help_text="If empty, a number that suits the machine.",
     )
-    MAIN = ("model", "model_args", "conditions", "prompt")
+    MAIN = ("model", "named", "conditions", "prompt")
+
+    def named_args(self, cleaned: Mapping[str, Any]) -> dict[str, str]:
+        server, kind = self.server_of(cleaned["model"]), known_kind(cleaned["backend"])
+        args = {} if server is None else {"base_url": server.address}
+        if kind.named_by and cleaned.get("named"):
+            args[kind.named_by] = cleaned["named"]
+        return args
 
     def clean_custom_prompt(self) -> str:
         return with_unix_newlines(self.cleaned_data["custom_prompt"])
@@ -199,7 +231,7 @@ class QueueForm(FoldedForm, ScoredForm):
     def settings(self) -> dict[str, Any]:
         """The arguments of `queue_runs`."""
         values = dict(self.cleaned_data)
-        del values["model"]
+        del values["model"], values["named"]
         return values | {"model_args": values.pop("parsed_args")}
 
 
@@ -227,8 +259,10 @@ def instructions_field(
     )
 
 
-class ModelForm(forms.Form):
+class ModelForm(ServerChoice):
     """The model that is asked, and what it may cost; `asked` once it is valid."""
+
+    KIND, MODEL_NAME = "generator", "model"
 
     generator = forms.ChoiceField(
         label="Kind of model", choices=[(kind.name, kind.label) for kind in WRITERS]
@@ -244,7 +278,7 @@ class ModelForm(forms.Form):
         label="Address of the chat server",
         required=False,
         max_length=300,
-        help_text="http://HOST:PORT; the site's administrator lists the hosts to which texts may be sent.",
+        help_text="http://HOST:PORT, for a server that is not in the list. A site administrator adds servers to the list.",
     )
     model_args = forms.CharField(
         label="Model arguments",
@@ -261,7 +295,7 @@ class ModelForm(forms.Form):
         label="Maximum number of tokens", required=False, min_value=1, max_value=2**53
     )
     budget_money = _money("Maximum cost")
-    MODEL: tuple[str, ...] = ("generator", "model", "base_url", "model_args")
+    MODEL: tuple[str, ...] = ("generator", "model")
     COSTS = ("price_in", "price_out", "budget_tokens", "budget_money")
     # Fields of a subclass before and behind those of the model; one for what the model is told, and its heading
     BEFORE: tuple[str, ...] = ()
@@ -274,8 +308,10 @@ class ModelForm(forms.Form):
         if not self.errors:
             try:
                 self.asked = self._asked(cleaned)
+                check_server(self.asked.generator, self.asked.model_args)
                 self.check_asked()
             except ScoringError as error:
+                self.say_not_allowed(error, cleaned["base_url"])
                 raise ValidationError(str(error)) from error
         return cleaned
 
@@ -284,19 +320,25 @@ class ModelForm(forms.Form):
         self.asked.check()
 
     def _asked(self, cleaned: dict[str, Any]) -> Asked:
-        args, kind = parse_model_args(cleaned["model_args"]), kind_of(cleaned["generator"])
+        server = self.server_of(cleaned["generator"])
+        chosen = self.kind_of_choice(cleaned["generator"])
+        args, kind = parse_model_args(cleaned["model_args"]), kind_of(chosen)
         if kind is not None and kind.place == Place.SERVER:
             # What the arguments lack, in the names of the page's fields
-            needed = [
-                self[name] for name in ("base_url", "model") if name == "model" or not kind.provider
-            ]
+            is_named = server is not None or bool(kind.provider)
+            needed = [self[name] for name in (("model",) if is_named else ("base_url", "model"))]
             if missing := [str(f.label) for f in needed if not cleaned[f.name].strip()]:
                 raise ScoringError(f"A {kind.label} needs: {', '.join(missing)}.")
-            if cleaned["base_url"].strip():
-                args |= {"base_url": cleaned["base_url"]}
+            base_url = server.address if server else cleaned["base_url"].strip()
+            if base_url:
+                args |= {"base_url": base_url}
         if kind is not None and kind.named_by:
             args = with_folders(args | {kind.named_by: cleaned["model"]})
-        return Asked(cleaned["generator"], args, *(cleaned[name] for name in self.COSTS))
+        costs = {name: cleaned[name] for name in self.COSTS}
+        has_no_price = costs["price_in"] is None and costs["price_out"] is None
+        if server is not None and kind is not None and kind.writes and has_no_price:
+            costs |= {"price_in": server.price_in, "price_out": server.price_out}
+        return Asked(chosen, args, *costs.values())
 
     def fields_of(self, *names: str) -> list[forms.BoundField]:
         return [self[name] for name in names]
@@ -304,7 +346,17 @@ class ModelForm(forms.Form):
     @property
     def shown(self) -> list[forms.BoundField]:
         """Fields that are shown at once."""
-        return self.fields_of(*self.BEFORE, *self.MODEL, *self.BEHIND)
+        # A server of the list brings its address
+        address = () if self.servers else ("base_url",)
+        where = self.MODEL.index("model") + 1
+        named = (*self.MODEL[:where], *address, *self.MODEL[where:])
+        return self.fields_of(*self.BEFORE, *named, *self.BEHIND)
+
+    @property
+    def more(self) -> tuple[str, list[forms.BoundField], bool]:
+        """The group of fields for what no list offers."""
+        names = ("base_url", "model_args") if self.servers else ("model_args",)
+        return "More", self.fields_of(*names), bool(self.errors)
 
     @property
     def folded(self) -> list[tuple[str, list[forms.BoundField], bool]]:
@@ -313,6 +365,7 @@ class ModelForm(forms.Form):
         return [
             ("Prices and budget", self.fields_of(*self.COSTS), bool(self.errors)),
             (heading, [self[name]], bool(self[name].errors)),
+            self.more,
         ]
 
 

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from django import forms
+from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
 from django.core.paginator import Paginator
 from django.db.models import QuerySet
@@ -95,9 +96,9 @@ class JudgeForm(AtZeroForm):
     BEHIND, TOLD = ("runs",), ("prompt", "Instructions to the judge")
     draft: GradingRun
 
-    def __init__(self, study: Study, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self.study = study
+    def __init__(self, study: Study, *args: Any, user: User, **kwargs: Any) -> None:
+        super().__init__(*args, user=user, **kwargs)
+        self.study, self.by = study, user
         over = AnsweringRun.objects.filter(study=study).exclude(
             status__in=AnsweringRun.OPEN_STATUSES
         )
@@ -107,7 +108,7 @@ class JudgeForm(AtZeroForm):
         ]
         offer(self, "runs", [*named, (self.PEOPLE, "participants")])
         self.fields["runs"].initial = [number for number, _name in named]
-        offer(self, "generator", list(grading_runs.JUDGES.items()))
+        self.offer_kinds(list(grading_runs.JUDGES.items()))
 
     def check_asked(self) -> None:
         runs = self.cleaned_data["runs"]
@@ -117,6 +118,7 @@ class JudgeForm(AtZeroForm):
             runs=[int(number) for number in runs if number != self.PEOPLE],
             people=self.PEOPLE in runs,
             prompt=self.cleaned_data["prompt"],
+            by=self.by,
         )
 
 
@@ -154,9 +156,8 @@ def plan(request: HttpRequest, study: Study) -> HttpResponse:
 @require_POST
 @for_study(Right.WORK)
 def start(request: HttpRequest, study: Study) -> HttpResponse:
-    form = JudgeForm(study, request.POST)
+    form = JudgeForm(study, request.POST, user=user_of(request))
     if form.is_valid():
-        form.draft.created_by = user_of(request)
         return redirect(grading_runs.start(form.draft, user_of(request)))
     return _page(request, study, judge_form=form)
 
@@ -222,6 +223,6 @@ def _page(request: HttpRequest, study: Study, **sent: Any) -> HttpResponse:
         "n_mine": people.n_open(study, user),
         "has_next": people.next_for(user, study) is not None,
         "plan_form": PlanForm(plan=own),
-        "judge_form": JudgeForm(study),
+        "judge_form": JudgeForm(study, user=user),
     }
     return show(request, "scoring/grading/grading.html", **context | sent)

@@ -9,7 +9,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_POST, require_safe
 
 from experiment.domain.roles import Right
-from experiment.lab.access import for_study
+from experiment.lab.access import for_study, user_of
 from experiment.models import Item, Study
 from lib.pages import attached, refused, show
 from lib.table_files import CONTENT_TYPES
@@ -55,7 +55,7 @@ def _own_run_of(study: Study, pk: int) -> ScoringRun:
 @require_safe
 @for_study(Right.SEE_DATA)
 def models(request: HttpRequest, study: Study) -> HttpResponse:
-    return _models(request, study, form=QueueForm())
+    return _models(request, study, form=QueueForm(user=user_of(request)))
 
 
 @require_safe
@@ -68,7 +68,7 @@ def models_live(request: HttpRequest, study: Study) -> HttpResponse:
 @require_POST
 @for_study(Right.WORK)
 def queue(request: HttpRequest, study: Study) -> HttpResponse:
-    form = QueueForm(request.POST)
+    form = QueueForm(request.POST, user=user_of(request))
     if form.is_valid():
         with refused(form, ScoringError):
             queued = runs.queue_runs(study, user=request.user, **form.settings())
