@@ -101,6 +101,7 @@ braingpt: migrate
 
 serve: port migrate $(VAR_DIR)/static/staticfiles.json
 	@$(RUN) create_admin --if-none
+	@$(RUN) site_address
 	@exec $(BIN)/python scripts/serve.py
 
 # Types take as long as all else: one core each

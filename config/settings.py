@@ -28,7 +28,10 @@ WITHDRAWAL_KEY = env.secret("WITHDRAWAL_KEY", VAR_DIR / "withdrawal_key")
 ALLOWED_HOSTS = env.hosts("ALLOWED_HOSTS", ["localhost", "127.0.0.1", "[::1]"])
 PORT = env.integer("PORT", 8000, minimum=1, maximum=65535)
 HTTPS = env.flag("HTTPS", False)  # the site is behind TLS
-BASE_URL = env.url("BASE_URL", f"http://127.0.0.1:{PORT}")  # in links that commands print
+BASE_URL = env.url(
+    "BASE_URL", f"http://127.0.0.1:{PORT}"
+)  # in links for people, on pages and in what commands print
+ONE_ROOM = env.flag("ONE_ROOM", False)  # all participants can open these, wherever they lead
 ROOT_URLCONF = "config.urls"
 WSGI_APPLICATION = "config.wsgi.application"
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"

@@ -12,6 +12,7 @@ from django.core.checks import Error as CheckError
 from django.core.checks import Warning as CheckWarning
 from django.db import DatabaseError
 
+from experiment.services.site_address import is_served
 from lib.private import open_paths
 
 MOST_NAMED = 10  # paths in a warning
@@ -20,13 +21,9 @@ MOST_NAMED = 10  # paths in a warning
 @register("site")
 def base_url_is_served(**_: Any) -> list[CheckMessage]:
     """Links that commands print must lead to this site."""
-    host = urlsplit(settings.BASE_URL).hostname or ""
-    if (
-        settings.DEBUG
-        or "*" in settings.ALLOWED_HOSTS
-        or host in {name.strip("[]") for name in settings.ALLOWED_HOSTS}
-    ):
+    if is_served():
         return []
+    host = urlsplit(settings.BASE_URL).hostname or ""
     hint = "Set BASE_URL to an address whose host is in ALLOWED_HOSTS."
     return [
         CheckWarning(

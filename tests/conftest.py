@@ -29,6 +29,9 @@ ROOT = Path(__file__).resolve().parent.parent
 hypothesis_settings.register_profile("any machine", deadline=None)
 hypothesis_settings.load_profile("any machine")
 FORBID_SKIPS = os.environ.get("FORBID_SKIPS", "") not in ("", "0")
+# Tests open studies to recruitment sites from 127.0.0.1, in processes that they start too
+settings.ONE_ROOM = True
+os.environ.setdefault("ONE_ROOM", "1")
 SWEEP = os.environ.get("SWEEP", "") not in ("", "0")
 # One worker takes all of these: torch needs seconds and 400 MB
 TORCH = tuple(

@@ -31,6 +31,7 @@ AS_DEPLOYED = {
     "HTTPS": "0",
     "ALLOWED_HOSTS": "127.0.0.1",
     "STATIC_HASHED": "1",
+    "ONE_ROOM": "1",  # all who come are on this machine
     "LOG_LEVEL": "WARNING",
     "SCORING_HOSTS": "127.0.0.1:*",  # where stubs stand in for models' servers
 }

@@ -29,6 +29,7 @@ from experiment.models import AuditEvent, Invitation, Membership, ResearchField,
 from experiment.services import audit
 from experiment.services import members as people
 from experiment.services.members import AlreadyMemberError, InvitationError
+from experiment.services.site_address import address_told
 from lib.formatting import count
 from lib.http import either
 from lib.name_fields import is_name
@@ -216,6 +217,7 @@ def _show_link(request: HttpRequest, new: people.NewInvitation, back: str) -> Ht
     """Once: the secret is nowhere else."""
     link = settings.BASE_URL + reverse("lab:invitation", args=[new.secret])
     context = {"invitation": new.invitation, "link": link, "back": back, "days": people.DAYS}
+    context["address_told"] = address_told()
     return render(request, "lab/members/invited.html", context)
 
 

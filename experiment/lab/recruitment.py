@@ -29,6 +29,7 @@ from experiment.services.channels import links as recruitment_links
 from experiment.services.consenting import is_full
 from experiment.services.flow import Refusal
 from experiment.services.problem_words import Case, worded
+from experiment.services.site_address import address_told
 from experiment.services.study_language import speaking
 from lib import formatting
 from lib.opened import check_seen, held
@@ -110,6 +111,7 @@ def recruiting(request: HttpRequest, study: Study) -> HttpResponse:
         request,
         "lab/recruitment/page.html",
         links=_shown_links(study),
+        address_told=address_told(),
         problems=readiness.readiness_problems(study),
         recruitment_states=Study.Recruitment,
         links_told=links_told(study, now),

@@ -20,6 +20,7 @@ from experiment.services.advisers import (
 from experiment.services.arms import arm_problems, arms_of, groups_of
 from experiment.services.channels import ADDRESSES, ID_PLACE, channels, host_problem
 from experiment.services.counts import n_asked, study_length
+from experiment.services.site_address import WHAT_TO_SET, address_fault
 from experiment.services.study_language import untranslated, unusable_texts
 from lib.formatting import count, verb
 
@@ -59,7 +60,18 @@ def readiness_problems(study: Study) -> list[StudyProblem]:
         sentence = f"the two versions of {cases} look the same, so nobody could choose between them: {', '.join(alike)}"
         problems.append(StudyProblem("items", sentence))
     open_ones = [channel for channel in channels(study).values() if channel.is_open]
+    if _comes_from_a_site(study) and (fault := address_fault()):
+        sentence = (
+            f"a recruitment site cannot send participants here: {fault}. {WHAT_TO_SET.rstrip('.')}"
+        )
+        problems.append(StudyProblem("recruitment", sentence))
     return problems + [problem for channel in open_ones for problem in _channel_problems(channel)]
+
+
+def _comes_from_a_site(study: Study) -> bool:
+    """True if a recruitment site sends participants here, by an open channel."""
+    open_ones = (channel for channel in channels(study).values() if channel.is_open)
+    return any(channel.platform != Channel.Platform.PLAIN for channel in open_ones)
 
 
 def _channel_problems(channel: Channel) -> Iterator[StudyProblem]:
@@ -195,6 +207,8 @@ def preflight(study: Study) -> list[StudyProblem]:
 
 
 def _worth_knowing(study: Study) -> Iterator[StudyProblem]:
+    if not _comes_from_a_site(study) and (fault := address_fault()):
+        yield _notice("recruitment", f"{fault}. {WHAT_TO_SET.rstrip('.')}")
     if not study.ethics_number:
         yield _notice("general", "the consent page does not name an ethics approval")
     if study.question_items and study.field:
