@@ -108,7 +108,7 @@ class FlowCounts:
 
     kind: of the participants. is_after_publication: people and trials were left out before the data were published;
     `recruited` and the exclusions are read from the gaps in their numbering. withdrawn_since: those of the
-    withdrawn who had finished. analysed: with a trial in the analysis, on a test case or a question; trials_…: on test cases.
+    withdrawn who had finished. by_hand: everybody whom a person excluded, by the reason that they gave, whether or not a rule does too. analysed: with a trial in the analysis, on a test case or a question; trials_…: on test cases.
     """
 
     kind: str
@@ -126,6 +126,7 @@ class FlowCounts:
     arms: tuple[ArmCounts, ...] = ()
     withdrawn_since: int = 0
     answers: AnswerCounts = AnswerCounts()
+    by_hand: tuple[Exclusion, ...] = ()
 
 
 @dataclass(frozen=True)

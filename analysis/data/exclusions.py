@@ -8,10 +8,12 @@ import pandas as pd
 
 from analysis.data.dataset import Bools
 from experiment.domain.exclusion import (
+    BY_HAND,
     NOT_FINISHED,
     PARTICIPANT_REASONS,
     TRIAL_REASONS,
     WITHDRAWN,
+    Reason,
 )
 
 ASSIGNED, NO_RULES = "assigned", "no_rules"
@@ -49,16 +51,24 @@ def undone(judged: pd.DataFrame) -> Iterator[Undone]:
     rules = [reason for code, reason in RULES.items() if code in known]
     if any(reason is not NOT_FINISHED for reason in rules):
         finished = np.array([NOT_FINISHED.code not in own for own in codes[1]])
-        yield Undone(NO_RULES, "All answers of those who finished; no rule excludes any.", finished)
+        nobody = (
+            "no rule excludes any, nor does a person"
+            if BY_HAND in rules
+            else "no rule excludes any"
+        )
+        yield Undone(NO_RULES, f"All answers of those who finished; {nobody}.", finished)
     for reason in rules:
         only = {reason.code}
         kept = [not (trial | person) - only for trial, person in zip(*codes, strict=True)]
-        what = (
-            "Those who did not finish are included."
-            if reason is NOT_FINISHED
-            else f"Nothing is excluded as “{reason.label}”."
-        )
-        yield Undone(reason.code, what, np.array(kept))
+        yield Undone(reason.code, _without(reason), np.array(kept))
+
+
+def _without(reason: Reason) -> str:
+    if reason is NOT_FINISHED:
+        return "Those who did not finish are included."
+    if reason is BY_HAND:
+        return "Those whom the researchers excluded by hand are included."
+    return f"Nothing is excluded as “{reason.label}”."
 
 
 def _codes(column: pd.Series) -> list[frozenset[str]]:

@@ -14,10 +14,15 @@ from django.utils import timezone
 from analysis.data.dataset import AnswerCounts, ArmCounts, Exclusion, FlowCounts, TakingPart
 from analysis.data.items import read_columns
 from experiment.domain.assignment import QUESTION
-from experiment.domain.exclusion import NOT_FINISHED, PARTICIPANT_REASONS, TRIAL_REASONS
+from experiment.domain.exclusion import (
+    HAND_REASONS,
+    NOT_FINISHED,
+    PARTICIPANT_REASONS,
+    TRIAL_REASONS,
+)
 from experiment.imports.read.trials import TRIALS_PER_PERSON
 from experiment.imports.store.trials import EXTERNAL_SOURCE
-from experiment.models import Item, Judgment, Participant, Study, Trial
+from experiment.models import ExcludedByHand, Item, Judgment, Participant, Study, Trial
 from experiment.models.participants import ParticipantQuerySet
 from experiment.models.trials import JudgmentQuerySet, believed
 from experiment.participant.forms import POSITIONS, PREFER_NOT
@@ -212,6 +217,8 @@ def read_flow(
         left_out = _tally(by_code.annotate(n=Count("pk")))
     else:
         left_out = _tally((marks.excluded_by, 1) for marks in decided.participants.values())
+    of_hand = ExcludedByHand.objects.filter(participant__in=people.order_by().values("pk"))
+    why = dict(of_hand.values_list("reason").annotate(n=Count("pk")))
     found = FlowCounts(
         kind=kind,
         recruited=None,
@@ -223,6 +230,9 @@ def read_flow(
         trials_analysed=len(analysed),
         arms=tuple(_arms(study, people, took_part, in_analysis, decided)),
         answers=AnswerCounts(len(answers), tuple(_not_analysed(answers)), len(counted)),
+        by_hand=tuple(
+            Exclusion(code, label, why[code]) for code, label in HAND_REASONS.items() if code in why
+        ),
     )
     if kind != Kind.IMPORTED or decided is not None:
         return found

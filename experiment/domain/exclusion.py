@@ -1,7 +1,7 @@
 """Participants and trials that are left out of the analysis, and why. Pure.
 
 The rules are those that the BrainBench paper states in its methods, and two of ours: attention checks, and participants who read
-hardly anything. Codes are stable, because exports and published analyses name them. Flags are for a person to look at: they exclude nothing.
+hardly anything. A person can exclude a participant as well, whatever the rules are. Codes are stable, because exports and published analyses name them. Flags are for a person to look at: they exclude nothing.
 """
 
 from collections.abc import Mapping, Sequence
@@ -50,6 +50,19 @@ MOSTLY_TOO_FAST = Reason(
     "More than half of the participant's answers came in less than the minimum time of the rule “too fast”. Only answers count that the "
     "server timed; answers from earlier releases and imported ones do not.",
 )
+# After the rules: whoever breaks one is counted under it, and what a person's decision adds to the rules is seen
+BY_HAND = Reason(
+    "by_hand",
+    "by hand",
+    "A researcher excluded this participant, for a reason that no rule looks at. The site keeps the reason, with date and name.",
+)
+HAND_REASONS = {
+    "bot": "a bot",
+    "team": "somebody of the team, or a friend",
+    "wrong_person": "a wrong person",
+    "fault": "technical fault",
+    "other": "another reason",
+}
 NOT_FINISHED = Reason(
     "not_finished", "not finished", "The participant did not reach the end of the study."
 )
@@ -71,6 +84,7 @@ PARTICIPANT_REASONS = (
     ADMITTED_CHEATING,
     MISSED_ATTENTION,
     MOSTLY_TOO_FAST,
+    BY_HAND,
     NOT_FINISHED,
     WITHDRAWN,
 )
@@ -186,6 +200,7 @@ class ParticipantFacts:
     trials: Sequence[TrialFacts]
     shares_external_id: bool = False
     missed_attention: bool = False
+    by_hand: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -268,6 +283,7 @@ def _participant_reasons(facts: ParticipantFacts, rules: Rules) -> tuple[str, ..
         (ADMITTED_CHEATING, rules.admitted_cheating and facts.cheated is True),
         (MISSED_ATTENTION, rules.missed_attention and facts.missed_attention),
         (MOSTLY_TOO_FAST, facts.finished and _is_mostly_too_fast(facts.trials, rules)),
+        (BY_HAND, facts.by_hand),
         (NOT_FINISHED, not facts.finished),
     )
     return tuple(reason.code for reason, holds in found if holds)

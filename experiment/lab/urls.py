@@ -132,6 +132,16 @@ STUDY = [
     path("live/", watch.study_live, name="study_live"),
     path("participants/", watch.participants, name="participants"),
     path("participants/<uuid:public_id>/", watch.participant, name="participant"),
+    path(
+        "participants/<uuid:public_id>/exclude/",
+        watch.exclude_participant,
+        name="exclude_participant",
+    ),
+    path(
+        "participants/<uuid:public_id>/include/",
+        watch.include_participant,
+        name="include_participant",
+    ),
     path("members/", members.members, name="members"),
     path("members/invite/", members.invite, name="invite"),
     path("members/invitations/<int:pk>/revoke/", members.revoke, name="revoke_invitation"),

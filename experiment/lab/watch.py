@@ -10,16 +10,18 @@ from uuid import UUID
 from django import forms
 from django.conf import settings
 from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.formats import date_format
-from django.views.decorators.http import require_safe
+from django.views.decorators.http import require_POST, require_safe
 
-from experiment.domain.exclusion import PARTICIPANT_REASONS, WITHDRAWN
+from experiment.domain.exclusion import HAND_REASONS, PARTICIPANT_REASONS, WITHDRAWN
 from experiment.domain.roles import Right, Role
 from experiment.lab.access import LabRequest, for_signed_in, for_study, user_of
 from experiment.models import Item, Participant, Study
 from experiment.services import arrivals, counts, overview
+from experiment.services.by_hand import can_be_excluded, exclude_by_hand, include_again
 from experiment.services.channels import links
 from experiment.services.counts import kind_note, watched_kind
 from experiment.services.overview import forecast, page_by_page
@@ -28,7 +30,8 @@ from experiment.services.reapplying import mixed_sentence, rules_under_way
 from experiment.services.rights import fields_of, may_create_studies
 from experiment.services.study_versions import version_shown
 from lib.formatting import count, number, verb
-from lib.pages import show
+from lib.http import UNPROCESSABLE
+from lib.pages import refused, show
 
 Kind = Participant.Kind
 
@@ -319,9 +322,57 @@ def participants(request: HttpRequest, study: Study) -> HttpResponse:
     )
 
 
+class ByHandForm(forms.Form):
+    reason = forms.ChoiceField(label="Reason", choices=[("", "Choose"), *HAND_REASONS.items()])
+    words = forms.CharField(
+        label="What happened",
+        max_length=500,
+        widget=forms.Textarea(attrs={"rows": 3}),
+        help_text="Do not name the participant. These words are in no export, and are deleted with the participant's own words.",
+    )
+
+
 @require_safe
 @for_study(Right.SEE_DATA)
-def participant(request: HttpRequest, study: Study, public_id: UUID) -> HttpResponse:
+def participant(request: LabRequest, study: Study, public_id: UUID) -> HttpResponse:
+    return _participant_page(request, study, public_id, ByHandForm())
+
+
+@require_POST
+@for_study(Right.SET_UP)
+def exclude_participant(request: LabRequest, study: Study, public_id: UUID) -> HttpResponse:
+    form = ByHandForm(request.POST)
+    if not form.is_valid():
+        return _participant_page(request, study, public_id, form, UNPROCESSABLE)
+    _require(study, public_id)
+    with refused(request):
+        exclude_by_hand(
+            study, public_id, **form.cleaned_data, now=timezone.now(), by=user_of(request)
+        )
+    return redirect("lab:participant", study.slug, public_id)
+
+
+@require_POST
+@for_study(Right.SET_UP)
+def include_participant(request: LabRequest, study: Study, public_id: UUID) -> HttpResponse:
+    _require(study, public_id)
+    with refused(request):
+        include_again(study, public_id, user_of(request))
+    return redirect("lab:participant", study.slug, public_id)
+
+
+def _require(study: Study, public_id: UUID) -> None:
+    if not study.participants.filter(public_id=public_id).exists():
+        raise Http404
+
+
+def _participant_page(
+    request: LabRequest,
+    study: Study,
+    public_id: UUID,
+    form: ByHandForm,
+    status: int | None = None,
+) -> HttpResponse:
     found = timeline(study, public_id)
     if found is None:
         raise Http404
@@ -329,9 +380,13 @@ def participant(request: HttpRequest, study: Study, public_id: UUID) -> HttpResp
     return show(
         request,
         "lab/watch/participant.html",
+        status,
         person=found.person,
         found=found,
         how_drawn=how_drawn if any(line.drawn for line in found.trials) else "",
+        may_exclude=Right.SET_UP in request.rights and can_be_excluded(found.person),
+        may_read_words=Right.IDENTIFY in request.rights,
+        form=form,
     )
 
 

@@ -3,6 +3,7 @@
 from experiment.models.advice import Advice, AdvisedTrial, Adviser
 from experiment.models.arms import Arm
 from experiment.models.arrivals import Arrivals
+from experiment.models.by_hand import ExcludedByHand
 from experiment.models.channels import Channel, RecruitmentRecord
 from experiment.models.counts import DataRevision, ItemCount, PeopleCount
 from experiment.models.curation import (
@@ -43,6 +44,7 @@ __all__ = [
     "ConsentVersion",
     "DataRevision",
     "DryRun",
+    "ExcludedByHand",
     "Explanation",
     "FieldMember",
     "Invitation",

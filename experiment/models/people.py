@@ -143,7 +143,7 @@ class AccessToken(models.Model):
 class AuditEvent(models.Model):
     """An action with its author, time and reason: appended, never changed (a trigger), each chained to the one before by its hash.
 
-    It names people and studies by their names at that time, so that it outlives them; it holds no participant's data.
+    It names people and studies by their names at that time, so that it outlives them; of a participant, it holds at most the pseudonym.
     """
 
     class Action(models.TextChoices):
@@ -178,6 +178,8 @@ class AuditEvent(models.Model):
         PAYMENTS_LISTED = "payments_listed", "made a list of payments"
         PAYMENTS_DOWNLOADED = "payments_downloaded", "downloaded a list of payments"
         WITHDRAWN = "withdrawn", "withdrew a participant's data"
+        EXCLUDED_BY_HAND = "excluded_by_hand", "excluded a participant by hand"
+        INCLUDED_AGAIN = "included_again", "included a participant again"
         PURGED = "purged", "deleted data past their retention date"
         WORK_STARTED = "work_started", "started work"
         WORK_STOPPED = "work_stopped", "stopped work"

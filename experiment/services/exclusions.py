@@ -81,20 +81,32 @@ def verdicts_of(people: ParticipantQuerySet, rules: Rules) -> Verdicts:
     Exports and comparisons ask it of everybody: what the rules look at is read, and no rows are made of it.
     """
     finished = people.finished()
-    cheated, sharing = dict(finished.values_list("pk", "cheated")), _sharing_an_id(finished)
-    inattentive = _missing_attention(finished)
+    read = finished.values_list("pk", "cheated", "excluded_by")
+    told = {pk: (cheated, stored) for pk, cheated, stored in read}
+    sharing, inattentive = _sharing_an_id(finished), _missing_attention(finished)
     marks: dict[int, Marks] = {}
     judgments: dict[int, Marks] = {}
     nothing: list[exclusion.TrialFacts] = []
-    others = ((pk, nothing) for pk in cheated if pk not in marks)
+    others = ((pk, nothing) for pk in told if pk not in marks)
     for pk, trials in chain(_told_by_judgment(finished), others):
-        shares = pk in sharing
-        missed = pk in inattentive
-        facts = exclusion.ParticipantFacts(True, cheated.get(pk), trials, shares, missed)
+        cheated, stored = told.get(pk, (None, ""))
+        facts = exclusion.ParticipantFacts(
+            True,
+            cheated,
+            trials,
+            shares_external_id=pk in sharing,
+            missed_attention=pk in inattentive,
+            by_hand=is_by_hand(stored),
+        )
         verdict = exclusion.judge_participant(facts, rules)
         marks[pk] = _participant_marks(verdict)
         judgments |= {own: _trial_marks(verdict, own) for own in verdict.trials}
     return Verdicts(marks, judgments)
+
+
+def is_by_hand(excluded_by: str) -> bool:
+    """True if a person excluded this participant. No rule sets this code or takes it away: the stored codes are where it is kept."""
+    return exclusion.BY_HAND.code in excluded_by.split()
 
 
 def _told_by_judgment(
@@ -243,6 +255,7 @@ def _verdict(
         trials,
         shares_external_id=shares_external_id,
         missed_attention=missed_attention,
+        by_hand=is_by_hand(person.excluded_by),
     )
     return exclusion.judge_participant(facts, rules)
 

@@ -10,7 +10,7 @@ from uuid import UUID
 from experiment.domain import assignment
 from experiment.domain.assignment import DrawRecord
 from experiment.domain.exclusion import FLAGS, PARTICIPANT_REASONS, TRIAL_REASONS, Reason
-from experiment.models import Item, Judgment, Participant, Study, Trial
+from experiment.models import ExcludedByHand, Item, Judgment, Participant, Study, Trial
 from experiment.models.participants import ParticipantQuerySet
 from experiment.services.stages import last_page
 from lib.formatting import count, number
@@ -218,11 +218,14 @@ class TrialLine:
 
     @property
     def outcome(self) -> str:
+        """What became of the trial; of checks alone, whether the answer was right: exclusions by hand must not go by the results."""
         if self.answer is None:
             return "not answered"
         if self.answer.correct is None:
             return "not scored as right or wrong"
-        return "right" if self.answer.correct else "wrong"
+        if self.trial.stratum == "catch":
+            return "check passed" if self.answer.correct else "check missed"
+        return "answered"
 
     @property
     def away(self) -> str:
@@ -247,6 +250,7 @@ class Timeline:
     flags: tuple[Reason, ...]
     events: tuple[Event, ...]
     trials: tuple[TrialLine, ...]
+    by_hand: ExcludedByHand | None = None
 
     @property
     def marked(self) -> str:
@@ -307,6 +311,7 @@ def timeline(study: Study, public_id: UUID) -> Timeline | None:
                 text += f", after {count(person.practice_attempts, 'practice answer')}"
             unit = "" if column == "withdrawn_at" else person.time_unit
             events.append(Event(text, at, unit, _since(person, at)))
+    by_hand = ExcludedByHand.objects.filter(participant=person).select_related("made_by")
     return Timeline(
         person=person,
         status=status_of(person),
@@ -314,6 +319,7 @@ def timeline(study: Study, public_id: UUID) -> Timeline | None:
         flags=reasons(person.flags),
         events=tuple(events),
         trials=_trials(person, trials),
+        by_hand=by_hand.first(),
     )
 
 

@@ -19,6 +19,7 @@ from experiment.domain.exclusion import WITHDRAWN
 from experiment.domain.survey import CHECKS
 from experiment.models import (
     AdvisedTrial,
+    ExcludedByHand,
     Judgment,
     Participant,
     RecruitmentRecord,
@@ -163,6 +164,7 @@ def erase(person: Participant, study: Study, now: datetime) -> None:
         person.trials.all().delete()
         person.survey_answers.all().delete()
         RecruitmentRecord.objects.filter(participant=person).delete()
+        ExcludedByHand.objects.filter(participant=person).delete()
         _empty(person, KEPT_OF_ERASED)
         person.consented_at, person.finished_at = (
             _day(person.consented_at),
@@ -190,6 +192,9 @@ def anonymise(person: Participant, study: Study) -> None:
         person.survey_answers.exclude(question__kind__in=CHECKS).delete()
         person.survey_answers.update(received_at=_month(person.consented_at))
         RecruitmentRecord.objects.filter(participant=person).delete()
+        for row in ExcludedByHand.objects.filter(participant=person):
+            row.words, row.created_at = "", _month(row.created_at) or row.created_at
+            row.save()
         _empty(person, KEPT_OF_ANONYMOUS)
         person.stage, person.is_anonymous, person.seed = stage, True, new_seed()
         for name in ("consented_at", "last_seen_at", "left_at"):

@@ -288,7 +288,10 @@ ROWS: list[tuple[str, Callable[[Study], Any]]] = [
 ]
 # What else they take
 OTHERS: list[tuple[str, Callable[[Study], Example]]] = [
-    ("participant", lambda s: {"public_id": make_participant(s).public_id}),
+    (
+        "participant exclude_participant include_participant",
+        lambda s: {"public_id": make_participant(s).public_id},
+    ),
     ("pay_file", lambda s: {"number": list_of_payments(s).number}),
     ("channel pay_list", lambda s: {"code": make_channel(s, f"of-{s.slug}"[:20]).code}),
     (

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from django.utils import timezone
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -10,9 +11,10 @@ from analysis.data.exclusions import ASSIGNED, NO_RULES, RULES, undone
 from analysis.report.chapters.uncertainty.results import Choice, Sensitivity
 from analysis.report.contents import chapter_named
 from experiment.models import Judgment, Study
+from experiment.services.by_hand import exclude_by_hand
 from tests.analysis.data.scored import read
 from tests.analysis.report.chapters.chapter_results import results_of
-from tests.factories import answers_open, make_participant
+from tests.factories import answers_open, make_participant, make_user
 
 CODES = st.lists(st.sampled_from(sorted(RULES)), unique=True, max_size=2).map(" ".join)
 
@@ -80,6 +82,20 @@ def test_the_accuracy_of_people_is_given_with_each_exclusion_undone(study: Study
     }
     assert rows["undone: missed_catch"].difference_humans == -0.5
     assert left
+
+
+@pytest.mark.django_db
+def test_those_excluded_by_hand_are_told_with_their_reasons_and_brought_back(study: Study) -> None:
+    make_participant(study)
+    by_hand = make_participant(study, judgment={"correct": False})
+    exclude_by_hand(study, by_hand.public_id, "bot", "Too even.", timezone.now(), make_user("eva"))
+    row = rows_of(study)["undone: by_hand"]
+    assert row.what == "Those whom the researchers excluded by hand are included."
+    assert row.difference_humans == -0.5
+    flow = read(study).flow
+    assert flow is not None
+    assert [(one.reason, one.n) for one in flow.excluded] == [("by_hand", 1)]
+    assert [(one.reason, one.label, one.n) for one in flow.by_hand] == [("bot", "a bot", 1)]
 
 
 @pytest.mark.django_db

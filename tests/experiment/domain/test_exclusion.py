@@ -109,6 +109,9 @@ PEOPLE = [
     (Rules(), {"finished": False}, [STILL], "not_finished"),
     (Rules(), {"cheated": None}, [GOOD], ""),
     (Rules(), {"cheated": True}, [GOOD], "admitted_cheating"),
+    # A person decides whatever the rules are, and is counted after them
+    (Rules(), {"by_hand": True}, [GOOD], "by_hand"),
+    (Rules(), {"by_hand": True, "cheated": True}, [GOOD], "admitted_cheating by_hand"),
     (
         Rules(),
         {"cheated": True},
@@ -144,7 +147,7 @@ def test_a_missed_attention_check_is_a_flag_and_a_reason_where_the_rules_say_so(
 def test_codes_are_unique_and_stable() -> None:
     codes = " ".join(reason.code for reason in (*PARTICIPANT_REASONS, *TRIAL_REASONS, *FLAGS))
     assert codes == (
-        "missed_catch untouched_sliders admitted_cheating missed_attention mostly_too_fast not_finished withdrawn "
+        "missed_catch untouched_sliders admitted_cheating missed_attention mostly_too_fast by_hand not_finished withdrawn "
         "recognised too_fast fast_page much_hidden times_disagree duplicate_external_id wrong_attention"
     )
 

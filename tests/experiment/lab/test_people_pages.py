@@ -70,13 +70,42 @@ def test_a_timeline_tells_pages_and_why_which_test_case_and_a_draw_that_was_tamp
     ):
         assert said in text, said
     assert "do not reproduce this test case" not in text
-    assert text.count("<details>") == 11
+    assert text.count("<details>") == 12  # with that of excluding by hand
     trial = person.trials.get(position=1)
     others = study.items.of_stratum(trial.stratum).exclude(trials__participant=person)
     person.trials.filter(pk=trial.pk).update(item=others.first())
     text = shown(ruth, person)
     person.trials.filter(pk=trial.pk).update(item=trial.item)
     assert "do not reproduce this test case" in text
+
+
+def test_one_is_excluded_by_hand_without_seeing_whether_answers_were_right(
+    ruth: Client, study: Study
+) -> None:
+    person = make_participant(study, judgment={"correct": False})
+    for cell in ("right", "wrong"):
+        assert f"<td>{cell}</td>" not in shown(ruth, person)
+    assert "<td>check missed</td>" in shown(ruth, person)
+    exclude, include = (
+        reverse(f"lab:{name}_participant", args=["memory", person.public_id])
+        for name in ("exclude", "include")
+    )
+    refused = ruth.post(exclude, {"reason": "bot", "words": ""})
+    assert (refused.status_code, "<details open>" in refused.text) == (422, True)
+    words = "Every page took the same second."
+    assert ruth.post(exclude, {"reason": "bot", "words": words}).status_code == 302
+    text = shown(ruth, person)
+    assert "Reason: a bot." in text
+    assert "by ruth" in text
+    assert words in text
+    assert "by hand" in listed(ruth, "?reason=by_hand")
+    Membership.objects.update(role="auditor")
+    assert words not in shown(ruth, person)
+    assert "Reason: a bot." in shown(ruth, person)
+    assert ruth.post(include).status_code == 403
+    Membership.objects.update(role="researcher")
+    assert ruth.post(include).status_code == 302
+    assert "Excluded by hand" not in shown(ruth, person)
 
 
 @pytest.mark.parametrize("policy", ["delete", "anonymise"])

@@ -310,6 +310,7 @@ class ArmFlow:
 class ParticipantFlow:
     """`kind` of participants; `note`: what has to be said beside the counts.
 
+    by_hand: everybody whom a person excluded, by reason; one whom a rule excludes too is counted under the rule in `steps`.
     arms: of a study that has any; losses: whether these lose different shares of their participants, at the stages of LOST_AT.
     """
 
@@ -323,6 +324,7 @@ class ParticipantFlow:
     losses_method: str = attrition.METHOD
     method: str = FLOW_METHOD
     answers: TrialFlow = TrialFlow(0, (), 0)
+    by_hand: tuple[Exclusion, ...] = ()
 
     @property
     def is_after_publication(self) -> bool:
@@ -367,6 +369,7 @@ def build_flow(data: SourceData) -> Built:
         losses=attrition.losses([one.arm for one in counts.arms], lost),
         note=" ".join(note for note in notes if note),
         answers=answers,
+        by_hand=counts.by_hand,
     )
     tables = {"flow_steps": c.tidy(STEPS, steps), "flow_trials": c.tidy(STEPS, trials.steps)}
     if answers.judged:

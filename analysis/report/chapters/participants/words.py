@@ -124,7 +124,13 @@ def _recruited(own: People, flow: ParticipantFlow | None) -> Iterator[str]:
 
     if n.get(Code.WITHDRAWN):
         yield f"{f.number(n[Code.WITHDRAWN], 0)} withdrew, and their data were removed."
-    if flow and flow.n_excluded:
+    if flow:
+        yield from _excluded(flow)
+
+
+def _excluded(flow: ParticipantFlow) -> Iterator[str]:
+    """How many were excluded, and why; those by hand once more, with the researchers' reasons."""
+    if flow.n_excluded:
         excluded = (
             f"{f.number(flow.n_excluded, 0)} {f.verb(flow.n_excluded, 'was', 'were')} excluded"
         )
@@ -134,6 +140,10 @@ def _recruited(own: People, flow: ParticipantFlow | None) -> Iterator[str]:
             yield f"{excluded} before publication."
         else:
             yield f"{excluded}: {reasons[0].label if len(reasons) == 1 else ', '.join(counted)}."
+    if flow.by_hand:
+        n_by_hand = sum(each.n for each in flow.by_hand)
+        why = ", ".join(f"{each.label} ({f.number(each.n, 0)})" for each in flow.by_hand)
+        yield f"The researchers excluded {f.count(n_by_hand, 'participant')} by hand: {why}."
 
 
 def _answers(own: People) -> Iterator[str]:

@@ -154,6 +154,14 @@ def test_the_paragraph_of_a_study_says_who_came_who_stayed_and_when(small):
     assert not re.search(r" [.,;:)]|\(\s|\.\.", text)
 
 
+def test_the_paragraph_names_those_excluded_by_hand_and_why(small):
+    counts = replace(
+        COUNTS, by_hand=(Exclusion("bot", "a bot", 2), Exclusion("other", "another reason", 1))
+    )
+    said = "The researchers excluded 3 participants by hand: a bot (2), another reason (1)."
+    assert said in paragraph(participants_source_of(small, counts=counts))
+
+
 def test_the_paragraph_of_simulated_participants_cannot_be_taken_for_people(small):
     simulated = replace(REAL, kind="simulated", other_kinds={})
     text = paragraph(participants_source_of(small, simulated))
