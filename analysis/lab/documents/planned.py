@@ -12,6 +12,7 @@ from analysis.stats.power import Design, components, interval_width
 from experiment.domain.assignment import QUESTION
 from experiment.domain.exclusion import Rules
 from experiment.domain.export_columns import Column
+from experiment.domain.forecast import Duration
 from experiment.models import (
     Adviser,
     Arm,
@@ -26,6 +27,7 @@ from experiment.models.arms import ratings_required, trial_counts
 from experiment.services.advisers import adviser_of, is_advised
 from experiment.services.arms import arms_of
 from experiment.services.channels import all_channels
+from experiment.services.counts import study_minutes
 from experiment.services.curation.reviews import not_reviewed
 from experiment.services.export.values import columns_of
 from experiment.services.readiness import works_by_stratum
@@ -113,6 +115,7 @@ class Planned:
     columns: Sequence[Column]
     members: Sequence[Membership]
     channels: Sequence[Channel]
+    duration: Duration
 
     @property
     def is_compared(self) -> bool:
@@ -160,6 +163,7 @@ def planned(study: Study, assumed: Assumed, now: datetime) -> Planned:
         columns=columns_of(study),
         members=list(Membership.objects.filter(study=study).select_related("user").order_by("pk")),
         channels=all_channels(study),
+        duration=study_minutes(study),
     )
 
 

@@ -6,6 +6,7 @@ from django.utils.formats import date_format
 
 from analysis.lab.documents.planned import Planned
 from analysis.presentation import sentences
+from experiment.domain.exclusion import HAND_REASONS
 from experiment.models import Study, SurveyQuestion
 from lib import formatting as f
 from lib.markdown import blocks, bullets, table
@@ -141,7 +142,15 @@ def _design(planned: Planned) -> Iterator[str]:
         if study.min_page_s
         else ""
     )
-    yield sentences(agreed, then, f"Ratings {ratings}{unless}.", too_soon)
+    lasts = planned.duration
+    yield sentences(
+        agreed,
+        then,
+        f"Ratings {ratings}{unless}.",
+        too_soon,
+        f"The expected median time from consent to the end is {lasts.typical} minutes, and {lasts.low} to {lasts.high} minutes for the middle half of the "
+        "participants.",
+    )
 
     yield sentences(
         "Each test case is drawn when it is shown, from those judged least often, so that exposures stay even."
@@ -242,6 +251,9 @@ def _exclusion(planned: Planned) -> Iterator[str]:
         if questions and not rules.question_min_rt_ms
         else "",
         "A response time of a browser that exceeds the server's is replaced by the server's.",
+        "The researchers can exclude a participant by hand if they learn of a reason that no rule looks at "
+        f"({', '.join(HAND_REASONS.values())}). The page on which they do so does not show whether answers to test cases were right. Such "
+        "exclusions are reported with their reasons, and accuracy is reported with and without them.",
         "The site applies these rules when a participant finishes. A later change creates a new, dated version of the rules, and exports "
         "name the version.",
     )
