@@ -209,7 +209,9 @@ def _of_remarks(remarks: Sequence[Remark]) -> Iterator[str]:
 
 def _of_problems(plan: Plan[Any]) -> Iterator[str]:
     if n := len(plan.problems):
-        yield f"{count(n, 'problem')} (rows of data and lines are counted from 1):"
+        of_sheet = any(one.row is not None and one.line is None for one in plan.problems)
+        how = "rows as in the sheet" if of_sheet else "rows of data and lines are counted from 1"
+        yield f"{count(n, 'problem')} ({how}):"
         yield from _some((f"  {problem}" for problem in plan.problems), n, IN_JSON)
     if plan.unnamed:
         named = [
@@ -220,6 +222,8 @@ def _of_problems(plan: Plan[Any]) -> Iterator[str]:
         ]
         guess = f" It may be: {shlex.join(named)}" if named else ""
         yield f"Use --column OURS=THEIRS to match a column of the file to one of ours.{guess}"
+    if plan.sheets:
+        yield "Use --sheet NAME to choose the sheet."
     if n := len(plan.missing_subfields):
         yield f"--new-subfields adds {verb(n, 'it', f'these {n}')}."
 

@@ -14,6 +14,7 @@ from experiment.imports.store.plans import Action, Plan
 from experiment.lab import difference_words
 from experiment.lab.difference_words import PROBLEMS
 from lib.formatting import count
+from lib.pages import offer
 
 COLUMN = "column_"
 
@@ -43,9 +44,10 @@ class LeadsForm(forms.Form):
 
 
 class ColumnsForm(LeadsForm):
-    """Choices that make a file fit a field: its names of our columns, as `column_NAME`, and whether its subfields are made."""
+    """Choices that make a file fit a field: its sheet, its names of our columns, as `column_NAME`, and whether its subfields are made."""
 
     may_be_named: ClassVar[Iterable[str]] = ()
+    sheet = forms.CharField(required=False, widget=forms.HiddenInput)
     new_subfields = forms.BooleanField(required=False)
     for_leads: ClassVar[tuple[str, ...]] = ("new_subfields",)
 
@@ -82,6 +84,14 @@ class ChooseColumnsForm(forms.Form):
             )
 
 
+class ChooseSheetForm(forms.Form):
+    sheet = forms.ChoiceField(label="Sheet")
+
+    def __init__(self, sheets: Sequence[str]) -> None:
+        super().__init__()
+        offer(self, "sheet", [(name, name) for name in sheets])
+
+
 @dataclass(frozen=True, slots=True)
 class Cures:
     """Cures for problems where they are shown, the file being kept.
@@ -89,6 +99,7 @@ class Cures:
     add_subfields: the label of the link; empty where they are not the person's to add. none: said where nothing helps.
     """
 
+    sheet_form: ChooseSheetForm | None
     columns_form: ChooseColumnsForm | None
     kept: Mapping[str, Any]
     missing_subfields: str
@@ -100,15 +111,21 @@ class Cures:
 def cures(plan: Plan[Any], form: ColumnsForm) -> Cures:
     unnamed, missing, n_problems = plan.unnamed, plan.missing_subfields, len(plan.problems)
     may_add = "new_subfields" in form.fields
-    is_curable = unnamed or (missing and n_problems == 1)
+    is_curable = unnamed or plan.sheets or (missing and n_problems == 1)
     return Cures(
+        ChooseSheetForm(plan.sheets) if plan.sheets else None,
         ChooseColumnsForm(unnamed, form.columns) if unnamed else None,
-        {k: v for k, v in form.cleaned_data.items() if v and not k.startswith(COLUMN)},
+        {k: v for k, v in form.cleaned_data.items() if v and not _is_chosen(k, plan)},
         difference_words.missing_subfields(missing, may_add=may_add) if missing else "",
         difference_words.add_subfields(len(missing)) if may_add else "",
         f"?{form.query}&new_subfields=on" if form.query else "?new_subfields=on",
         "" if is_curable or not n_problems else difference_words.hopeless(n_problems),
     )
+
+
+def _is_chosen(name: str, plan: Plan[Any]) -> bool:
+    """True for what the forms of the cures ask for anew."""
+    return name.startswith(COLUMN) or (name == "sheet" and bool(plan.sheets))
 
 
 PER_PAGE = 50

@@ -76,6 +76,7 @@ class OptionsForm(ColumnsForm):
             new_subfields=self.makes_subfields,
             accepted_before=sent.get("accepted_before", ""),
             columns=self.columns,
+            sheet=self.cleaned_data["sheet"],
         )
 
 
@@ -86,7 +87,7 @@ class UploadForm(OptionsForm):
         "The file is larger than 30 MB. Split it, or use the command import_items.",
         label="File",
         allow_empty_file=True,
-        help_text="CSV, JSONL or Parquet; 30 MB at most: some 10,000 test cases.",
+        help_text="A spreadsheet (.xlsx, .ods), CSV, JSONL or Parquet; 30 MB at most: some 10,000 test cases.",
     )
     field_order = ("file",)
 

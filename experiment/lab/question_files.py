@@ -49,7 +49,8 @@ class QuestionOptionsForm(ColumnsForm, AcceptForm):
     @property
     def options(self) -> QuestionOptions:
         """The options of a valid form."""
-        return QuestionOptions(self.makes_subfields, self.reason, self.columns)
+        chosen = (self.makes_subfields, self.reason, self.columns)
+        return QuestionOptions(*chosen, sheet=self.cleaned_data["sheet"])
 
 
 class QuestionUploadForm(QuestionOptionsForm):
@@ -59,7 +60,7 @@ class QuestionUploadForm(QuestionOptionsForm):
         "The file is larger than 30 MB. Use the command import_questions.",
         label="File",
         allow_empty_file=True,
-        help_text="CSV, JSONL or Parquet; 30 MB at most.",
+        help_text="A spreadsheet (.xlsx, .ods), CSV, JSONL or Parquet; 30 MB at most.",
     )
     field_order = ("file", "accept")
 

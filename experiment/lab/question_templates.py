@@ -17,7 +17,7 @@ from django.views.decorators.http import require_safe
 from experiment.domain.questions.filling import MOST_RULES, TemplateFaultsError
 from experiment.domain.questions.language import LONGEST
 from experiment.domain.roles import FieldRight
-from experiment.imports.read.rows import MOST_OF_PAGE, FileRefusedError
+from experiment.imports.read.rows import MOST_OF_PAGE, ChooseSheetError, FileRefusedError
 from experiment.imports.store.filling import PREVIEWED, FilledTemplate, Wanted, fill_template
 from experiment.imports.store.plans import Action
 from experiment.imports.store.question_plans import QuestionOptions, QuestionPlan
@@ -110,7 +110,7 @@ class TableForm(forms.Form):
         MAX_BYTES,
         "The table is larger than 10 MB. Use the command fill_template.",
         label="Table",
-        help_text="CSV or JSONL in UTF-8, or Parquet; 10 MB at most.",
+        help_text="A spreadsheet (.xlsx, .ods), CSV or JSONL in UTF-8, or Parquet; 10 MB at most.",
     )
 
 
@@ -233,6 +233,7 @@ class FillingForm(AcceptForm):
     )
     seed = seed_field("The same seed draws the same rows.")
     same_answers = forms.BooleanField(label="Keep questions that share an answer", required=False)
+    sheet = forms.CharField(required=False, widget=forms.HiddenInput)
     field_order = ("n", "strata", "seed", "same_answers", "accept")
 
     @property
@@ -241,7 +242,7 @@ class FillingForm(AcceptForm):
         sent = self.cleaned_data
         strata = tuple(between_commas(sent["strata"]))
         seed = 1 if sent["seed"] is None else sent["seed"]
-        return Wanted(sent["n"], strata, seed, not sent["same_answers"])
+        return Wanted(sent["n"], strata, seed, not sent["same_answers"], sent["sheet"])
 
     @property
     def choices(self) -> list[tuple[str, str]]:
@@ -270,6 +271,10 @@ def filling(
     if form.is_valid():
         try:
             filled = fill_template(template, data, form.wanted, MOST_OF_PAGE)
+        except ChooseSheetError as error:
+            form.add_error(None, str(error))
+            sheets = [(name, name) for name in error.sheets]
+            form.fields["sheet"] = forms.ChoiceField(label="Sheet", choices=sheets)
         except (FileRefusedError, TemplateFaultsError) as error:
             faults = getattr(error, "faults", (str(error),))
             form.add_error(None, list(faults))

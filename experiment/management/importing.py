@@ -33,10 +33,20 @@ def add_file_arguments(parser: CommandParser) -> None:
         metavar="OURS=THEIRS",
         help="match a column of the file to one of ours, such as markup=body (repeatable)",
     )
+    add_sheet(parser)
     parser.add_argument(
         "--dry-run", action="store_true", help="show what would change, without storing anything"
     )
     add_writer(parser)
+
+
+def add_sheet(parser: CommandParser) -> None:
+    parser.add_argument(
+        "--sheet",
+        default="",
+        metavar="NAME",
+        help="sheet of a spreadsheet to read (default: the one with the columns that are needed)",
+    )
 
 
 def add_writer(parser: CommandParser) -> None:

@@ -51,7 +51,16 @@ class DraftingForm(ModelForm):
     file = forms.FileField(
         label="Or a table",
         required=False,
-        help_text="CSV, JSONL or Parquet with columns abstract, doi, subfield, publication_date; only abstract is required.",
+        help_text=(
+            "A spreadsheet (.xlsx, .ods), CSV, JSONL or Parquet with columns abstract, doi, subfield, publication_date; only "
+            "abstract is required."
+        ),
+    )
+    sheet = forms.CharField(
+        label="Sheet",
+        required=False,
+        max_length=200,
+        help_text="Of a spreadsheet, if several of its sheets have such columns.",
     )
     repairs = forms.IntegerField(
         label="Maximum number of corrections by the model",
@@ -64,7 +73,7 @@ class DraftingForm(ModelForm):
         16,
         "The site fills in {field}, {subfield}, {purpose}, {examples} and {abstract}. Leave this empty for the built-in text.",
     )
-    BEFORE, BEHIND = ("pasted", "subfield", "file"), ("repairs",)
+    BEFORE, BEHIND = ("pasted", "subfield", "file", "sheet"), ("repairs",)
     abstracts: list[SourceAbstract]
 
     def __init__(self, research_field: ResearchField, *args: Any, **kwargs: Any) -> None:
@@ -86,7 +95,7 @@ class DraftingForm(ModelForm):
         elif file.size > MOST_BYTES:
             raise ValidationError("The file is too large.")
         else:
-            self.abstracts = of_table(file.read(), self.research_field)
+            self.abstracts = of_table(file.read(), self.research_field, cleaned["sheet"])
         return cleaned
 
 

@@ -26,14 +26,16 @@ def fill_table(
     strata: Sequence[str],
     unique_answers: bool,
     most: int = MOST_ROWS,
+    sheet: str = "",
 ) -> FilledTable:
-    """The questions from a table's bytes: CSV, JSON lines or Parquet; of so many rows at most.
+    """The questions from a table's bytes, of any kind that `read_rows` takes; of so many rows at most.
 
     Raises:
+        ChooseSheetError: it is a spreadsheet of several tables.
         FileRefusedError: it is no table.
         TemplateFaultsError: rows that cannot be read, slots or strata that are no columns, or a template without texts.
     """
-    table = read_rows(data, (), most)
+    table = read_rows(data, (), most, sheet)
     if table.problems:
         raise TemplateFaultsError([f"the table: {one}" for one in table.problems[:MOST_FAULTS]])
     rows = [{name: row.cells.get(name, "") for name in table.columns} for row in table.rows]

@@ -86,12 +86,13 @@ def read_items(
     columns: Mapping[str, str] = MappingProxyType({}),
     most: int = MOST_ROWS,
     unit: str = "row",
+    sheet: str = "",
 ) -> ItemsFile:
-    """The test cases of a file's bytes, CSV, JSON lines or Parquet; one problem, of no row, where they are no such file.
+    """The test cases of a file's bytes, of any kind that `read_rows` takes; one problem, of no row, where they are no such file.
 
     columns: our name, and what the file calls it. most: rows. unit: as of `RecordsFile`.
     """
-    table = read_rows(data, [*NAMES, *TEXT, *columns.values()], most)
+    table = read_rows(data, [*NAMES, *TEXT, *columns.values()], most, sheet)
     for known in (NAMES, NAMES | TEXT):
         names = names_of(table.columns, known, columns, WORDS)
         if "markup" in names.values() or {*VERSIONS} <= {*names.values()}:

@@ -70,13 +70,16 @@ WORDS = {
 
 @as_problems
 def read_questions(
-    data: bytes, chosen: Mapping[str, str] = MappingProxyType({}), most: int = MOST_ROWS
+    data: bytes,
+    chosen: Mapping[str, str] = MappingProxyType({}),
+    most: int = MOST_ROWS,
+    sheet: str = "",
 ) -> QuestionsFile:
     """The questions of a file's bytes; one problem, of no row, where they are no such file.
 
     chosen: our name of a column, and what the file calls it. most: rows.
     """
-    table = read_rows(data, [*NAMES, *chosen.values()], most)
+    table = read_rows(data, [*NAMES, *chosen.values()], most, sheet)
     names = names_of(table.columns, NAMES, chosen, WORDS)
     for wanted in ("question", "answer"):
         if wanted not in names.values():

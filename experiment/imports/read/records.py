@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Generic, ParamSpec, TypeVar
 
 from experiment.domain.item_checks.characters import check_characters, visible
 from experiment.domain.item_columns import KINDS, LONGEST, SOURCES
-from experiment.imports.read.rows import FileRefusedError, RowProblem, TextRow
+from experiment.imports.read.rows import ChooseSheetError, FileRefusedError, RowProblem, TextRow
 from lib import names
 from lib.tables import folded, listed, named, shown
 
@@ -18,6 +18,8 @@ _DOI = re.compile(
     r"(?:(?:https?://)?(?:dx\.)?doi\.org/|doi:\s*)?(10\.[0-9]{4,9}(?:\.[0-9]+)*/\S+)", re.I
 )
 _KEY = re.compile(r"[^\s#]*")
+# Data frames and spreadsheets may add the time at which a day begins
+_DAY = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2})(?:[T ]00:00(?::00(?:\.0+)?)?)?")
 _WORD = re.compile(r"[^\W_]+")
 _CONTEXT = 20
 MOST_PROBLEMS = 1_000
@@ -35,7 +37,7 @@ class Record:
     DETAILS: ClassVar[tuple[str, ...]] = ("source", "generator", "subfield", "doi", "note")
 
     row: int
-    line: int
+    line: int | None
     given: frozenset[str]
     markup: str
     key: str = ""
@@ -64,13 +66,15 @@ R = TypeVar("R", bound=Record)
 class RecordsFile(Generic[R]):
     """The content of a file. `ignored` columns are not read; nothing is to be stored while there are problems.
 
-    unnamed: where no column bears the name of one that has to be there. unit: what people call a row of it.
+    unnamed: where no column bears the name of one that has to be there. sheets: of which one has to be chosen. unit: what
+    people call a row of it.
     """
 
     records: Sequence[R] = ()
     ignored: Sequence[str] = ()
     problems: list[RowProblem] = field(default_factory=list)
     unnamed: "Unnamed | None" = None
+    sheets: Sequence[str] = ()
     unit: str = "row"
 
     @classmethod
@@ -109,6 +113,8 @@ def as_problems(read: Callable[P, RecordsFile[R]]) -> Callable[P, RecordsFile[R]
             return read(*args, **named)
         except ColumnsError as error:
             return RecordsFile(problems=[RowProblem(str(error))], unnamed=error.unnamed)
+        except ChooseSheetError as error:
+            return RecordsFile(problems=[RowProblem(str(error))], sheets=error.sheets)
         except FileRefusedError as error:
             return RecordsFile(problems=[RowProblem(str(error))])
 
@@ -270,8 +276,8 @@ class Cells:
     def date(self) -> date | None:
         text = self.text("publication_date")
         try:
-            if re.fullmatch(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", text):
-                return date.fromisoformat(text)
+            if found := _DAY.fullmatch(text):
+                return date.fromisoformat(found[1])
         except ValueError:
             pass
         if text:

@@ -1,24 +1,26 @@
-"""Files that somebody gives: CSV, JSON lines or Parquet as rows of texts by column. Knows nothing of what the columns mean."""
+"""Files that somebody gives: CSV, JSON lines, Parquet or spreadsheets as rows of texts by column. Knows nothing of what the columns mean."""
 
 import io
 import json
 import stat
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime, time
 from pathlib import Path
 from typing import Any
 
 from lib.files import read_regular
 from lib.formulas import unguarded
 from lib.newlines import with_unix_newlines
+from lib.spreadsheets import SheetsError, SpreadsheetError, is_spreadsheet, read_sheet
 from lib.tables import TableReader, decoded, named, same_name, shown
 
 MAX_BYTES = 256 * 1024 * 1024
 PARQUET = b"PAR1"
 # How files begin that are often taken for a table
 KINDS = {
-    b"PK\x03\x04": "a spreadsheet (.xlsx, .ods) or another zip file. Save the sheet as “CSV UTF-8”",
-    b"\xd0\xcf\x11\xe0": "an old spreadsheet (.xls). Save the sheet as “CSV UTF-8”",
+    b"PK\x03\x04": "a zip file or a spreadsheet, but a text is needed",
+    b"\xd0\xcf\x11\xe0": "an old spreadsheet or document, but a text is needed",
     b"\x1f\x8b": "compressed with gzip. Unpack it first",
     b"%PDF": "a PDF",
 }
@@ -34,8 +36,8 @@ LONGEST_NAME = 1_000  # characters, of a column
 class RowProblem:
     """A problem that keeps a file from being imported.
 
-    row: of data, from 1: the line of column names is none. line: of the file, from 1, where the row begins. Both None
-    where it is about the whole file.
+    row: of data, from 1: the line of column names is none; of a sheet, as its program numbers it. line: of the file, from 1,
+    where the row begins; None of a sheet. Both None where it is about the whole file.
     """
 
     message: str
@@ -53,6 +55,17 @@ class RowProblem:
 
 class FileRefusedError(Exception):
     """The file cannot be read at all; the message says why."""
+
+
+class ChooseSheetError(FileRefusedError):
+    """The file is a spreadsheet, one of whose `sheets` has to be chosen."""
+
+    def __init__(self, message: str, sheets: Sequence[str]) -> None:
+        super().__init__(message, tuple(sheets))
+        self.message, self.sheets = message, tuple(sheets)
+
+    def __str__(self) -> str:
+        return self.message
 
 
 def read_content(path: Path) -> bytes:
@@ -111,10 +124,10 @@ def text_of(data: bytes) -> str:
 
 @dataclass(frozen=True, slots=True)
 class TextRow:
-    """A row: its number among the rows of data, the line where it begins (both from 1), and its cells by column."""
+    """A row: its number and the line where it begins, as of `RowProblem`, and its cells by column."""
 
     row: int
-    line: int
+    line: int | None
     cells: Mapping[str, str]
 
     def problem(self, message: str, column: str | None = None) -> RowProblem:
@@ -188,14 +201,20 @@ def _members(written: str) -> dict[str, str]:
     return cells
 
 
-def read_rows(data: bytes, known: Sequence[str], most: int = MOST_ROWS) -> Table:
-    """The rows of a file's bytes that hold something, so many at most; `known` columns decide what separates the cells of CSV.
+def read_rows(data: bytes, known: Sequence[str], most: int = MOST_ROWS, sheet: str = "") -> Table:
+    """The rows of a file's bytes that hold something, so many at most; `known` columns decide what separates the cells of CSV,
+    and which sheet of a spreadsheet is read where none is named.
 
     Raises:
+        ChooseSheetError: it is a spreadsheet, and several sheets fit, or none has the name.
         FileRefusedError: it is no such file, too large, holds no row, or columns have the same name.
     """
+    if sheet and not is_spreadsheet(data):
+        raise FileRefusedError("Only a spreadsheet (.xlsx, .ods) has sheets to choose from.")
     if data.startswith(PARQUET):
         table = _read_parquet(data)
+    elif is_spreadsheet(data):
+        table = _read_sheet(data, known, sheet)
     else:
         text = text_of(data)
         first = text.lstrip()[0]
@@ -215,12 +234,14 @@ def read_rows(data: bytes, known: Sequence[str], most: int = MOST_ROWS) -> Table
     return table
 
 
-def read_known(data: bytes, names: Mapping[str, str], most: int = MOST_ROWS) -> Table:
+def read_known(
+    data: bytes, names: Mapping[str, str], most: int = MOST_ROWS, sheet: str = ""
+) -> Table:
     """As `read_rows`, with cells of known columns alone, by our names of these; `columns` are all of the file's.
 
     names: what a column may be called, and ours.
     """
-    table = read_rows(data, [*names], most)
+    table = read_rows(data, [*names], most, sheet)
     known = named(table.columns, names)
     rows = (
         replace(row, cells={ours: row.cells.get(name, "") for name, ours in known.items()})
@@ -239,6 +260,18 @@ def _check_columns(columns: Sequence[str]) -> None:
         raise FileRefusedError(
             f"The name of a column has more than {LONGEST_NAME:,} characters: {shown(longest)}. The first line must be the names of the columns."
         )
+
+
+def _read_sheet(data: bytes, known: Sequence[str], name: str) -> Table:
+    try:
+        read = read_sheet(data, known, name)
+    except SheetsError as error:
+        raise ChooseSheetError(str(error), error.sheets) from error
+    except SpreadsheetError as error:
+        raise FileRefusedError(str(error)) from error
+    columns = [name.casefold() for name in read.columns]
+    rows = ((number, dict(zip(columns, cells, strict=True))) for number, cells in read.rows)
+    return Table(columns, [TextRow(number, None, cells) for number, cells in rows])
 
 
 def _read_parquet(data: bytes) -> Table:
@@ -282,4 +315,6 @@ def _unpacked(data: bytes) -> Any:
 def _text(value: Any) -> str:
     if value is None or value != value:  # NaN
         return ""
+    if isinstance(value, datetime) and value.time() == time():  # a date, as data frames have it
+        return value.date().isoformat()
     return str(value).lower() if isinstance(value, bool) else with_unix_newlines(str(value))

@@ -36,12 +36,16 @@ GIVEN = frozenset({"key", "question", "answer", "template"})
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """n: pairs, None for all. strata: columns, or `rule` for the rule that gave the answer, over whose values the n are spread evenly."""
+    """n: pairs, None for all. strata: columns, or `rule` for the rule that gave the answer, over whose values the n are spread evenly.
+
+    sheet: of a spreadsheet with several tables.
+    """
 
     n: int | None = None
     strata: tuple[str, ...] = ()
     seed: int = 1
     unique_answers: bool = True
+    sheet: str = ""
 
 
 @dataclass(frozen=True)
@@ -84,14 +88,15 @@ class FilledTemplate:
 def fill_template(
     template: QuestionTemplate, data: bytes, wanted: Wanted, most: int = MOST_ROWS
 ) -> FilledTemplate:
-    """The filled template from a table's bytes: CSV, JSON lines or Parquet; of so many rows at most.
+    """The filled template from a table's bytes; of so many rows at most.
 
     Raises:
+        ChooseSheetError: it is a spreadsheet of several tables.
         FileRefusedError: it is no table.
         TemplateFaultsError: rows that cannot be read, slots or strata that are no columns, or a template without texts.
     """
     unique = wanted.unique_answers
-    table = filled_of(data, template_of(template), wanted.strata, unique, most)
+    table = filled_of(data, template_of(template), wanted.strata, unique, most, wanted.sheet)
     filling = _new_to_field(table.filling, template, unique)
     drawn = filling.pairs
     if wanted.n is not None:

@@ -85,7 +85,7 @@ class ItemOptions(Options[ItemRecord]):
     defaults: Defaults = BY_PEOPLE
 
     def read(self, data: bytes, most: int = MOST_ROWS) -> ItemsFile:
-        return items_of(data, self.defaults, self.columns, most)
+        return items_of(data, self.defaults, self.columns, most, sheet=self.sheet)
 
 
 AS_DRAFTS = ItemOptions()

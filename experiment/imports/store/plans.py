@@ -116,6 +116,7 @@ class Plan(Generic[R]):
     missing_subfields: Sequence[str] = ()
     is_checked: bool = False
     unnamed: Unnamed | None = None
+    sheets: Sequence[str] = ()
     gone: Sequence[str] = ()
     new_templates: Sequence[str] = ()
     keys: Sequence[str] = ()
@@ -256,6 +257,7 @@ class Planner(Generic[R]):
             new_subfields=sorted(self.new_subfields),
             missing_subfields=sorted(self.missing_subfields),
             unnamed=file.unnamed,
+            sheets=file.sheets,
         )
         return self.completed(plan)
 
@@ -356,7 +358,7 @@ class Options(Generic[R]):
     """How a file is to be read and stored.
 
     accepted_before: why its items need no review here, where they were accepted elsewhere; empty: they become drafts.
-    columns: our name, and what the file calls it.
+    columns: our name, and what the file calls it. sheet: of a spreadsheet, empty for the one with these columns.
     """
 
     planner: ClassVar[type[Planner[Any]]]
@@ -364,6 +366,7 @@ class Options(Generic[R]):
     new_subfields: bool = False
     accepted_before: str = ""
     columns: Mapping[str, str] = field(default_factory=dict)
+    sheet: str = field(default="", kw_only=True)
 
     def read(self, data: bytes, most: int = MOST_ROWS) -> RecordsFile[R]:
         """The records of a file's bytes; of so many rows at most."""

@@ -97,7 +97,7 @@ class QuestionOptions(Options[QuestionRecord]):
     planner: ClassVar[type[Planner[QuestionRecord]]] = _Planner
 
     def read(self, data: bytes, most: int = MOST_ROWS) -> QuestionsFile:
-        return questions_of(data, self.columns, most)
+        return questions_of(data, self.columns, most, self.sheet)
 
 
 def _changes(record: QuestionRecord, pairs: Mapping[str, tuple[str, str]]) -> Iterator[Change]:

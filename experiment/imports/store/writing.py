@@ -31,6 +31,7 @@ from experiment.services.rights import field_rights_of
 from lib.jobs.leases import Lease, run_job
 
 BATCH = 500
+SHEET = "(sheet)"  # of a kept choice of columns, none of which is called so
 # Columns of a draft that may change
 WRITTEN = (
     *("kind", "source", "generator", "subfield", "doi", "publication_date", "note"),
@@ -216,7 +217,7 @@ def ask(
         generator=options.defaults.generator,
         new_subfields=options.new_subfields,
         accepted_before=options.accepted_before,
-        columns=dict(options.columns),
+        columns={**options.columns, **({SHEET: options.sheet} if options.sheet else {})},
     )
     work.start(job, by)
     return job
@@ -245,7 +246,8 @@ def _work(job: ItemImport, lease: Lease) -> None:
         defaults=Defaults(job.source, job.generator),
         new_subfields=job.new_subfields,
         accepted_before=job.accepted_before,
-        columns=job.columns,
+        columns={name: column for name, column in job.columns.items() if name != SHEET},
+        sheet=job.columns.get(SHEET, ""),
     )
     file = options.read(data)
     # Before the transaction that writes: from within it, nobody would see how far it has come

@@ -14,7 +14,7 @@ from experiment.imports.store.filling import Wanted, fill_template
 from experiment.imports.store.question_plans import QuestionOptions
 from experiment.imports.store.writing import PlanRefusedError, import_file
 from experiment.management.finding import find_field, find_user
-from experiment.management.importing import add_writer, check_writer
+from experiment.management.importing import add_sheet, add_writer, check_writer
 from experiment.models import QuestionTemplate, ResearchField
 from experiment.services.questions import save_template
 from lib.commands import ReportingCommand, add_json_argument
@@ -25,7 +25,7 @@ MOST_NAMED = 20
 
 class Command(ReportingCommand):
     help = (
-        "Make questions from a template and a table (CSV, JSONL or Parquet). The first rule that matches a row gives "
+        "Make questions from a template and a table (.xlsx, .ods, CSV, JSONL or Parquet). The first rule that matches a row gives "
         "its answer. Rows that conflict, or lack a value that the template needs, are omitted and listed. "
         "docs/questions.md explains how."
     )
@@ -59,6 +59,7 @@ class Command(ReportingCommand):
         parser.add_argument(
             "--accept", action="store_true", help="accept the questions without a review"
         )
+        add_sheet(parser)
         add_writer(parser)
         add_json_argument(parser)
 
@@ -68,7 +69,9 @@ class Command(ReportingCommand):
         n = options["n"]
         if n is not None and n < 1:
             raise CommandError("--n must be at least 1.")
-        wanted = Wanted(n, tuple(options["strata"]), options["seed"], not options["same_answers"])
+        is_unique = not options["same_answers"]
+        drawn = (n, tuple(options["strata"]), options["seed"])
+        wanted = Wanted(*drawn, is_unique, options["sheet"])
         try:
             with transaction.atomic():
                 template = _template(options["template"], research_field, by)

@@ -23,7 +23,8 @@ from lib.commands import ReportingCommand, add_json_argument, progress
 
 class Command(ReportingCommand):
     help = (
-        "Import test cases from a CSV, JSONL or Parquet file into a field of research: either all of them or none. "
+        "Import test cases from a spreadsheet (.xlsx, .ods) or a CSV, JSONL or Parquet file into a field of research: either all "
+        "of them or none. "
         "docs/test-cases.md describes formats and columns. The exit status is 1 if there are problems."
     )
 
@@ -56,6 +57,7 @@ class Command(ReportingCommand):
             options["accepted_before"].strip(),
             dict(options["column"]),
             Defaults(options["source"], options["generator"]),
+            sheet=options["sheet"],
         )
         with transaction.atomic():
             research_field = field_of(options, by)

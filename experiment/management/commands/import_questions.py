@@ -29,8 +29,8 @@ ACCEPTED = "import_questions --accept"
 
 class Command(ReportingCommand):
     help = (
-        "Import questions with expert answers from a CSV, JSONL or Parquet file into a field of research: either all "
-        "of them or none. docs/questions.md describes the columns. The exit status is 1 if there are problems."
+        "Import questions with expert answers from a spreadsheet (.xlsx, .ods) or a CSV, JSONL or Parquet file into a field of "
+        "research: either all of them or none. docs/questions.md describes the columns. The exit status is 1 if there are problems."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -64,6 +64,7 @@ class Command(ReportingCommand):
             makes_subfields(options),
             ACCEPTED if options["accept"] else "",
             dict(options["column"]),
+            sheet=options["sheet"],
         )
         try:
             file = how.read(read_content(options["file"]))

@@ -8,6 +8,7 @@ from django.core.exceptions import ValidationError
 from django.core.management.base import CommandError, CommandParser
 
 from experiment.imports.read.rows import FileRefusedError, read_content
+from experiment.management.importing import add_sheet
 from experiment.models import ResearchField
 from lib.jobs import leases
 from scoring.management.writing import (
@@ -35,9 +36,10 @@ class Command(WritingCommand):
             type=Path,
             required=True,
             metavar="PATH",
-            help="CSV or Parquet with columns abstract, doi, subfield, publication_date, of which only abstract is required; or "
+            help="spreadsheet, CSV or Parquet with columns abstract, doi, subfield, publication_date, of which only abstract is required; or "
             "PubMed abstracts from `corpus fetch`, a .jsonl file or a folder",
         )
+        add_sheet(parser)
         super().add_arguments(parser)
         parser.add_argument(
             "--repairs",
@@ -96,6 +98,7 @@ class Command(WritingCommand):
                 self.stderr.write(f"Abstracts left out: {told}.")
             return found
         try:
-            return of_table(read_content(path), research_field)[:limit]
+            data = read_content(path)
+            return of_table(data, research_field, options["sheet"])[:limit]
         except FileRefusedError as error:
             raise CommandError(str(error)) from error

@@ -1,4 +1,4 @@
-"""Abstracts to draft from: pasted, rows of a CSV file, or what was fetched from PubMed. Everything wrong is named by its row."""
+"""Abstracts to draft from: pasted, rows of a table, or what was fetched from PubMed. Everything wrong is named by its row."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -38,14 +38,14 @@ class SourceAbstract:
     publication_date: date | None = None
 
 
-def of_table(data: bytes, research_field: ResearchField) -> list[SourceAbstract]:
-    """The rows of a CSV, JSONL or Parquet file with at least the column `abstract`; other columns than ours are passed over.
+def of_table(data: bytes, research_field: ResearchField, sheet: str = "") -> list[SourceAbstract]:
+    """The rows of a table with at least the column `abstract`; other columns than ours are passed over. sheet: of a spreadsheet.
 
     Raises:
         ValidationError: a sentence for each problem.
     """
     try:
-        table = table_of(data, NAMES, MOST_OF_PAGE)
+        table = table_of(data, NAMES, MOST_OF_PAGE, sheet)
     except FileRefusedError as error:
         raise ValidationError(str(error)) from error
     if table.problems:
