@@ -1,6 +1,7 @@
-"""Tables as files: blocks of typed columns as bytes of CSV, JSON Lines and Parquet."""
+"""Tables as files: blocks of typed columns as bytes of CSV, JSON Lines, Parquet and spreadsheets."""
 
 import hashlib
+import io
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -21,6 +22,7 @@ CONTENT_TYPES = {
     "csv": "text/csv; charset=utf-8",
     "jsonl": "application/x-ndjson",
     "parquet": "application/vnd.apache.parquet",
+    "xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
 }
 BOM = "\ufeff".encode()
 ROWS = 2_000  # of a block
@@ -39,6 +41,10 @@ class Column(Protocol):
     def type(self) -> str: ...
     @property
     def null(self) -> str: ...
+
+
+class TooLargeForSheetError(Exception):
+    """The table does not fit a spreadsheet; the message says why, and what to do."""
 
 
 class Digesting:
@@ -161,15 +167,41 @@ def _parquet(file: BinaryIO, columns: Sequence[Column]) -> Iterator[Write]:
         flush(writer)
 
 
-_WRITERS = {"csv": _csv, "jsonl": _jsonl, "parquet": _parquet}
+@contextmanager
+def _xlsx(file: BinaryIO, columns: Sequence[Column]) -> Iterator[Write]:
+    from lib.workbook import Workbook  # loaded where it is asked for: few ask
+
+    with Workbook(file, columns) as book:
+        yield lambda block: book.write(map(_iso, block))
+
+
+_WRITERS = {"csv": _csv, "jsonl": _jsonl, "parquet": _parquet, "xlsx": _xlsx}
+
+
+def table_bytes(
+    format_name: str, columns: Sequence[Column], rows: Iterable[Sequence[Any]]
+) -> bytes:
+    """A table as a file's content; a spreadsheet says on its second sheet what the columns mean, where they say so."""
+    file = io.BytesIO()
+    with writing(format_name, file, columns) as write:
+        for block in in_blocks(rows):
+            write(block)
+    return file.getvalue()
+
+
+def _iso(column: Values) -> Values:
+    """Times as ISO 8601 texts with their zone, which spreadsheets do not know; all else stays."""
+    if not isinstance(next((value for value in column if value is not None), None), datetime):
+        return column
+    zone = timezone.get_current_timezone()
+    return [None if at is None else at.astimezone(zone).isoformat() for at in column]
 
 
 def _plain(column: Values) -> Values:
     """Times and dates as ISO 8601 texts; numbers, booleans and null stay."""
     match next((value for value in column if value is not None), None):
         case datetime():
-            zone = timezone.get_current_timezone()
-            return [None if at is None else at.astimezone(zone).isoformat() for at in column]
+            return _iso(column)
         case date():
             return [None if day is None else day.isoformat() for day in column]
         case _:

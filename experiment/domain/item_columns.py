@@ -16,6 +16,19 @@ OWN = (
     "markup",
     "note",
 )
+MEANINGS = {
+    "key": "names the test case in all its versions",
+    "version": "that the row was taken from; a row of an older version changes nothing",
+    "status": "state of this version; an import does not read it",
+    "kind": "test, catch or practice",
+    "source": "who altered the text: human or machine",
+    "generator": "name of the person or model that altered it",
+    "subfield": "of the field of research",
+    "doi": "of the article",
+    "publication_date": "of the article",
+    "markup": "the text, with alterations as [[original, altered]]",
+    "note": "for curators",
+}
 # What may be said of a test case besides its text
 DETAILS = ("kind", "source", "generator", "subfield", "doi", "publication_date", "note")
 # What is accepted: verdicts hold for all of it as it was, and whoever changes any of it has written in the version

@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 from experiment.domain.survey import COLUMN
 from experiment.domain.trial_query import Problem, QueryError
 
-FORMATS = ("csv", "jsonl", "parquet")
+FORMATS = ("csv", "jsonl", "parquet", "xlsx")
 PSYCH_DS = "psych-ds"
 DATA_SET = "data-set"  # with all that joins the trials, in the same form
 IN_TABLES = (PSYCH_DS, DATA_SET)

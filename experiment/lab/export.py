@@ -55,6 +55,7 @@ FORMATS: Choices = [
     ("csv", "CSV"),
     ("jsonl", "JSON Lines"),
     ("parquet", "Parquet"),
+    ("xlsx", "Spreadsheet (.xlsx)"),
     ("psych-ds", "Psych-DS (zip: trials, participants and test cases)"),
     ("data-set", "Psych-DS with language models and teams"),
 ]

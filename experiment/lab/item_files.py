@@ -31,6 +31,7 @@ from experiment.services.item_files import (
     HUGGING_FACE,
     JSONL,
     TYPES,
+    XLSX,
     NothingToExportError,
     NotInThisFormError,
     Wanted,
@@ -253,6 +254,7 @@ class ExportForm(forms.Form):
         choices=[
             (CSV, "CSV, which Import reads back unchanged"),
             (JSONL, "JSONL, which Import reads back unchanged"),
+            (XLSX, "Spreadsheet (.xlsx), which Import reads back unchanged"),
             (BRAINBENCH, "CSV with the columns of the published BrainBench files"),
             (HUGGING_FACE, "a folder for Hugging Face's library datasets, as a ZIP"),
         ],

@@ -16,12 +16,14 @@ from django.core.files.base import ContentFile
 from django.core.files.storage import Storage, storages
 from django.utils import timezone
 
-from experiment.domain.item_columns import OWN, PUBLISHED
+from experiment.domain.export_columns import Column
+from experiment.domain.item_columns import MEANINGS, OWN, PUBLISHED
 from experiment.models import Item, ItemImport, ResearchField
 from experiment.services.data_card import DATA, FEATURES, data_card
 from lib.csv_lines import line, line_of
 from lib.files import write_file
 from lib.storage import delete_folder, file_names, folder_names
+from lib.table_files import CONTENT_TYPES, ZIP_TYPE, table_bytes
 
 ALL = "all"
 STATUSES = (*Item.Status.values, ALL)
@@ -68,6 +70,13 @@ def csv_lines(items: Iterable[Item]) -> Iterator[bytes]:
     yield line(OWN)
     for item in items:
         yield line_of(str(value(item, column)) for column in OWN)
+
+
+def sheet_lines(items: Iterable[Item]) -> Iterator[bytes]:
+    types = {"version": "integer", "publication_date": "date"}
+    columns = [Column(name, said, types.get(name, "text")) for name, said in MEANINGS.items()]
+    rows = ([getattr(item, name) for name in OWN] for item in items)
+    yield table_bytes(XLSX, columns, rows)
 
 
 def json_lines(items: Iterable[Item]) -> Iterator[bytes]:
@@ -160,14 +169,9 @@ def hugging_face_folder(wanted: "Wanted", items: Sequence[Item]) -> dict[str, by
     return {CARD: card.encode(), DATA: data}
 
 
-CSV, JSONL, BRAINBENCH, HUGGING_FACE = "csv", "jsonl", "brainbench", "hf"
-FORMATS = (CSV, JSONL, BRAINBENCH, HUGGING_FACE)
-TYPES = {
-    CSV: "text/csv; charset=utf-8",
-    JSONL: "application/x-ndjson",
-    BRAINBENCH: "text/csv; charset=utf-8",
-    HUGGING_FACE: "application/zip",
-}
+CSV, JSONL, XLSX, BRAINBENCH, HUGGING_FACE = "csv", "jsonl", "xlsx", "brainbench", "hf"
+FORMATS = (CSV, JSONL, XLSX, BRAINBENCH, HUGGING_FACE)
+TYPES = CONTENT_TYPES | {BRAINBENCH: CONTENT_TYPES[CSV], HUGGING_FACE: ZIP_TYPE}
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,6 +199,7 @@ class Wanted:
         suffix = {
             CSV: ".csv",
             JSONL: ".jsonl",
+            XLSX: ".xlsx",
             BRAINBENCH: "-brainbench.csv",
             HUGGING_FACE: "-hf.zip",
         }
@@ -207,7 +212,12 @@ def lines(wanted: Wanted, items: list[Item]) -> Iterable[bytes]:
     Raises:
         NotInThisFormError: it cannot hold these test cases.
     """
-    writers = {CSV: csv_lines, JSONL: json_lines, BRAINBENCH: published_lines}
+    writers = {
+        CSV: csv_lines,
+        JSONL: json_lines,
+        XLSX: sheet_lines,
+        BRAINBENCH: published_lines,
+    }
     return writers[wanted.form](items)
 
 

@@ -1,6 +1,5 @@
 """Questions: their templates, which of a field a study takes, and files of them."""
 
-import io
 import json
 import random
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -19,6 +18,7 @@ from experiment.domain.questions import split as split_questions
 from experiment.domain.questions.columns import (
     DIMENSION,
     MADE_FROM,
+    MEANINGS,
     NOTE,
     OWN,
     PUBLISHED,
@@ -44,7 +44,7 @@ from experiment.services.study_setup import create_study, pin_items, unused_titl
 from experiment.services.study_versions import Revision, revise
 from experiment.services.usable import usable_fields, usable_items
 from lib.csv_lines import line_of
-from lib.table_files import CONTENT_TYPES, writing
+from lib.table_files import CONTENT_TYPES, table_bytes
 
 
 def template_of(row: QuestionTemplate) -> Template:
@@ -320,7 +320,7 @@ _PLACES = {"question": "markup", "answer": "expert_answer"}
 
 @dataclass(frozen=True, slots=True)
 class WantedQuestions:
-    """form: csv, jsonl or parquet. columns: own or published. status: of Item.Status, or `all`.
+    """form: csv, jsonl, parquet or xlsx. columns: own or published. status: of Item.Status, or `all`.
 
     test_share: of each template and its categories, the share that the column `split` says is for tests, drawn by `seed`; None:
     there is no such column.
@@ -361,10 +361,9 @@ def content(wanted: WantedQuestions, items: Sequence[Item]) -> bytes:
     if wanted.form == "jsonl":
         named: Iterator[dict[str, str]] = (dict(zip(columns, row, strict=True)) for row in rows)
         return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in named).encode()
-    file = io.BytesIO()
-    with writing("parquet", file, [Column(name, "") for name in columns]) as write:
-        write(list(map(list, zip(*rows, strict=True))) or [[] for _ in columns])
-    return file.getvalue()
+    return table_bytes(
+        wanted.form, [Column(name, MEANINGS.get(name, "")) for name in columns], rows
+    )
 
 
 def split_of(items: Sequence[Item], share: float, seed: int) -> list[str]:

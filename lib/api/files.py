@@ -1,8 +1,8 @@
-"""A list as one file: CSV, JSON Lines or Parquet, written whole before its first byte is sent."""
+"""A list as one file: CSV, JSON Lines, Parquet or a spreadsheet, written whole before its first byte is sent."""
 
 import tempfile
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from datetime import date, datetime
 from typing import IO, Any, BinaryIO
@@ -10,7 +10,7 @@ from typing import IO, Any, BinaryIO
 from django.http import FileResponse
 from rest_framework import serializers
 
-from lib.table_files import CONTENT_TYPES, Values, writing
+from lib.table_files import CONTENT_TYPES, TooLargeForSheetError, Values, writing
 
 FORMATS = tuple(CONTENT_TYPES)
 Field = serializers.Field[Any, Any, Any, Any]
@@ -23,9 +23,11 @@ TYPES: Mapping[type[Field], str] = {
     serializers.DateTimeField: "time",
     serializers.DateField: "date",
 }
-READ: Mapping[str, Callable[[str], Any]] = {
-    "time": datetime.fromisoformat,
-    "date": date.fromisoformat,
+DATES: Mapping[str, Callable[[str], Any]] = {"date": date.fromisoformat}
+# Types that a file has and texts have not
+READ: Mapping[str, Mapping[str, Callable[[str], Any]]] = {
+    "parquet": {**DATES, "time": datetime.fromisoformat},
+    "xlsx": DATES,
 }
 
 
@@ -55,6 +57,14 @@ def attached(kind: str, name: str, file: IO[bytes]) -> FileResponse:
     )
 
 
+@contextmanager
+def _fitting() -> Iterator[None]:
+    try:
+        yield
+    except TooLargeForSheetError as error:
+        raise serializers.ValidationError({"format": str(error)}) from error
+
+
 def write(kind: str, fields: Fields, blocks: Blocks, file: BinaryIO) -> None:
     """Rows as a serializer with these fields gives them, a block at a time."""
     columns = []
@@ -62,8 +72,8 @@ def write(kind: str, fields: Fields, blocks: Blocks, file: BinaryIO) -> None:
         kinds = (kind for known, kind in TYPES.items() if isinstance(field, known))
         columns.append(Column(name, str(field.help_text or ""), next(kinds, "text")))
     # In texts, times stand as the pages have them
-    typed = READ if kind == "parquet" else {}
-    with writing(kind, file, columns) as append:
+    typed = READ.get(kind, {})
+    with _fitting(), writing(kind, file, columns) as append:
         for block in blocks:
             values: list[Values] = []
             for column in columns:

@@ -61,7 +61,7 @@ class Schema(AutoSchema):
             fields = {"results": row(many=True), "next": next_page}
             found[200, "application/json"] = inline_serializer(f"{name}Page", fields)
             for kind, content_type in CONTENT_TYPES.items():
-                binary, media_type = kind == "parquet", content_type.partition(";")[0]
+                binary, media_type = kind in ("parquet", "xlsx"), content_type.partition(";")[0]
                 found[200, media_type] = OpenApiTypes.BINARY if binary else OpenApiTypes.STR
         else:
             found[status, "application/json"] = view.result_class or OpenApiTypes.OBJECT

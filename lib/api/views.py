@@ -127,7 +127,7 @@ class TableQuery(Strict):
     format = serializers.ChoiceField(
         choices=("json", *files.FORMATS),
         default="json",
-        help_text="json is sent in pages; csv, jsonl and parquet are one file with all rows.",
+        help_text="json is sent in pages; csv, jsonl, parquet and xlsx are one file with all rows.",
     )
     limit = serializers.IntegerField(
         required=False,

@@ -112,7 +112,7 @@ def with_part(data: bytes, name: str, content: bytes) -> bytes:
         (xlsx({"A": []}), "is empty"),
     ],
 )
-def test_what_is_no_sheet_is_refused_with_a_sentence(data: bytes, said: str) -> None:
+def test_a_file_that_is_no_sheet_is_refused_with_a_sentence(data: bytes, said: str) -> None:
     with pytest.raises(SpreadsheetError, match=said):
         read_sheet(data)
 

@@ -18,6 +18,20 @@ OWN = (
 NOTE = "note"  # stands behind the categories
 MADE_FROM = "made_from"  # the last: made_from.py says what it holds
 NOT_READ = ("status",)
+MEANINGS = {
+    "key": "names the question in all its versions",
+    "version": "that the row was taken from; a row of an older version changes nothing",
+    "status": "state of this version; an import does not read it",
+    "template": "key of the template that the question comes from",
+    "source": "who wrote it: human or machine",
+    "generator": "name of the person or model that wrote it",
+    "subfield": "of the field of research",
+    "doi": "of the article",
+    "question": "as participants read it",
+    "answer": "of an expert",
+    NOTE: "for curators",
+    MADE_FROM: "of a question from a template: table, row, cells and rule, as JSON",
+}
 # Column of the published files -> ours
 PUBLISHED = {"uuid": "key", "template_uuid": "template", "question": "question", "answer": "answer"}
 LONGEST = {

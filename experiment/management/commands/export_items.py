@@ -20,7 +20,7 @@ from lib.commands import ReportingCommand, add_json_argument, binary_output, out
 
 class Command(ReportingCommand):
     help = (
-        "Write a field's test cases: as CSV or JSONL, which import_items reads back unchanged; in the columns of the published "
+        "Write a field's test cases: as CSV, JSONL or a spreadsheet (.xlsx), which import_items reads back unchanged; in the columns of the published "
         "BrainBench files; or as a folder that Hugging Face's datasets load."
     )
 

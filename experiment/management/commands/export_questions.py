@@ -13,7 +13,7 @@ from lib.files import write_file
 
 class Command(ReportingCommand):
     help = (
-        "Write a field's questions with their expert answers as CSV, JSONL or Parquet, in our columns or the published ones; "
+        "Write a field's questions with their expert answers as CSV, JSONL, Parquet or a spreadsheet (.xlsx), in our columns or the published ones; "
         "import_questions reads them back unchanged."
     )
 

@@ -14,7 +14,7 @@ from django.utils import timezone
 
 from experiment.domain import export_columns
 from experiment.domain.release import CSV, DATA_SET, Form, Released
-from experiment.domain.trial_query import TrialQuery
+from experiment.domain.trial_query import Problem, QueryError, TrialQuery
 from experiment.models import Study
 from experiment.services.audit import Action, record
 from experiment.services.export import data_set
@@ -28,7 +28,7 @@ from experiment.services.reapplying import are_mixed, refuse_mixed_release
 from lib.code import code_version
 from lib.files import atomic_file, write_file
 from lib.locks import snapshot
-from lib.table_files import Block, Digesting, writing
+from lib.table_files import Block, Digesting, TooLargeForSheetError, writing
 
 Blocks = Iterator[Block]
 PARTICIPANT, ITEM = HEADER.index("participant"), HEADER.index("item_key")
@@ -158,11 +158,16 @@ class _Rows:
 
     def write(self, file: BinaryIO) -> Manifest:
         target = Digesting(file)
-        with writing(
-            self.form.format, cast("BinaryIO", target), self.columns, bom=self.form.bom
-        ) as write:
-            for block in self.blocks():
-                write(block)
+        form = self.form
+        try:
+            with writing(
+                form.format, cast("BinaryIO", target), self.columns, bom=form.bom
+            ) as write:
+                for block in self.blocks():
+                    write(block)
+        except TooLargeForSheetError as error:
+            why = str(error).rstrip(".")
+            raise QueryError([Problem("format", form.format, why=why)]) from error
         return self.manifest(target.digest.hexdigest())
 
     def manifest(self, sha256: str) -> Manifest:
