@@ -1,4 +1,4 @@
-"""Reads texts from files of one's own: lines of JSON, tables with named columns, PubMed's files, plain texts, folders of them.
+"""Reads texts from files of one's own: lines of JSON, tables with named columns, also of spreadsheets, PubMed's files, plain texts, folders of them.
 
 What is wrong is gathered by file and line. Links are not followed, so that a folder brings in what lies in it alone.
 """
@@ -15,7 +15,9 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Any, BinaryIO, NoReturn, get_args
 
+from lib.confined import ConfinedError, confined
 from lib.files import not_json, open_regular
+from lib.spreadsheets import SheetsError, SpreadsheetError, read_sheet
 from lib.tables import UTF_16, TableReader, decoded, folded, under
 from scoring.training.corpus.document import CorpusError, Document, Kind, last_day, plain_doi
 from scoring.training.corpus.read.nbib import is_tagged, read_tagged
@@ -189,6 +191,10 @@ def read_file(local: LocalFile, reading: Reading, problems: Problems) -> Iterato
             if (ending := ending_of(local.path)) in XML:
                 yield from _of_xml(file, name, problems, packed=ending.endswith(".gz"))
                 return
+            if ending in SHEETS:
+                read = _sheet_rows(file, name, reading, problems)
+                yield from _documents(read, name, reading, problems)
+                return
             lines = _lines(file, name, problems)
             begin = list(islice(lines, 1))
             lines = chain(begin, lines)
@@ -257,6 +263,22 @@ def _table_rows(
         yield table.last_line, dict(zip(table.columns, cells, strict=True))
 
 
+def _sheet_rows(file: BinaryIO, name: str, reading: Reading, problems: Problems) -> Iterator[Row]:
+    """Rows of the sheet that has the column of texts, by their numbers there."""
+    try:
+        refusals = [SheetsError, SpreadsheetError]
+        data, known = file.read(MOST_BYTES + 1), (reading.text_column, *NAMES)
+        sheet = confined(read_sheet, data[:MOST_BYTES], known, refusals=refusals)
+    except (ConfinedError, SpreadsheetError) as error:
+        problems.add(name, str(error).removesuffix("."))
+        return
+    if folded(reading.text_column) not in map(folded, sheet.columns):
+        problems.add(name, no_text(reading.text_column, sheet.columns))
+        return
+    for number, cells in sheet.rows:
+        yield number, dict(zip(sheet.columns, cells, strict=True))
+
+
 def no_text(column: str, there: Iterable[object]) -> str:
     """Why a row, or a table of these columns, has none.
 
@@ -307,7 +329,8 @@ READERS: Mapping[str, Callable[[Lines, str, Reading, Problems], Iterator[Row]] |
     ".tsv": partial(_table_rows, delimiter="\t"),
     ".txt": None,
 }
-ENDINGS = (*READERS, NBIB, *XML)
+SHEETS = (".xlsx", ".ods")
+ENDINGS = (*READERS, *SHEETS, NBIB, *XML)
 
 
 def ending_of(path: Path) -> str:

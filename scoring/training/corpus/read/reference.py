@@ -1,4 +1,4 @@
-"""Reads a file of reference texts that a model is asked how well it knows: JSON lines or a table with a text a row."""
+"""Reads a file of reference texts that a model is asked how well it knows: JSON lines, or a table or sheet with a text a row."""
 
 import io
 from collections.abc import Iterator, Mapping, Sequence
@@ -8,9 +8,10 @@ from typing import Any, NoReturn
 
 from lib import strict_json
 from lib.files import not_json
+from lib.spreadsheets import SpreadsheetError, read_sheet
 from lib.tables import TableReader, decoded, under
 from scoring.domain.backend import ScoringError
-from scoring.training.corpus.read.local import no_text
+from scoring.training.corpus.read.local import SHEETS, no_text
 
 LONGEST_ID = 200  # characters
 
@@ -27,16 +28,8 @@ def read_texts(data: bytes, path: Path, text_column: str, id_column: str) -> lis
     Raises:
         ScoringError: it cannot be read, or holds no text; line numbers are named.
     """
-    reader = READERS.get(path.suffix.lower())
-    if reader is None:
-        raise ScoringError(f"{path} is neither a .jsonl nor a .csv or .tsv file.")
-    try:
-        text = decoded(data)
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        raise ScoringError(f"{path}, line {line}: this is not UTF-8.") from error
     texts = []
-    for line, values in reader(path, text, (text_column, id_column)):
+    for line, values in _rows(path, data, (text_column, id_column)):
         found = under(text_column, values)
         if not isinstance(found, str):
             raise ScoringError(f"{path}, line {line}: {no_text(text_column, values)}.")
@@ -54,6 +47,31 @@ def read_texts(data: bytes, path: Path, text_column: str, id_column: str) -> lis
 
 
 Rows = Iterator[tuple[int, Mapping[str, Any]]]  # each with its line
+
+
+def _rows(path: Path, data: bytes, columns: Sequence[str]) -> Rows:
+    suffix = path.suffix.lower()
+    if suffix in SHEETS:
+        yield from _sheet_rows(path, data, columns)
+        return
+    reader = READERS.get(suffix)
+    if reader is None:
+        raise ScoringError(f"{path} is neither a .jsonl nor a .csv, .tsv, .xlsx or .ods file.")
+    try:
+        text = decoded(data)
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise ScoringError(f"{path}, line {line}: this is not UTF-8.") from error
+    yield from reader(path, text, columns)
+
+
+def _sheet_rows(path: Path, data: bytes, columns: Sequence[str]) -> Rows:
+    try:
+        sheet = read_sheet(data, columns)
+    except SpreadsheetError as error:
+        raise ScoringError(f"{path}: {error}") from error
+    for number, cells in sheet.rows:
+        yield number, dict(zip(sheet.columns, cells, strict=True))
 
 
 def _jsonl_rows(path: Path, text: str, columns: Sequence[str]) -> Rows:

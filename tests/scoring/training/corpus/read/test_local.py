@@ -3,7 +3,9 @@
 import gzip
 import io
 import os
+from collections.abc import Callable
 from dataclasses import fields
+from datetime import date
 from pathlib import Path
 
 import pytest
@@ -11,6 +13,7 @@ import pytest
 from scoring.training.corpus.document import CorpusError, Document, to_line
 from scoring.training.corpus.read.local import (
     MOST_PROBLEMS,
+    LocalFile,
     Problems,
     Reading,
     is_pubget,
@@ -18,9 +21,11 @@ from scoring.training.corpus.read.local import (
     read_file,
     read_pubget,
 )
+from scoring.training.corpus.read.reference import read_texts
 from scoring.training.corpus.read.xml import read_articles
 from scoring.training.corpus.unwanted import why_unwanted
 from tests.scoring.training.corpus.made import document
+from tests.sheets import ods, xlsx
 
 METADATA = "pmcid,pmid,doi,title,journal,publication_year,license\n"
 TEXT = "pmcid,title,keywords,abstract,body\n"
@@ -322,3 +327,24 @@ def test_links_and_pipes_are_refused(tmp_path: Path) -> None:
         read(texts / "link.txt")
     (tmp_path / "named").symlink_to(secret.parent)
     assert [one.text for one in read(tmp_path / "named")] == ["Secret."]  # the administrator's own
+
+
+@pytest.mark.parametrize(("written", "ending"), [(xlsx, ".xlsx"), (ods, ".ods")])
+def test_a_sheet_of_texts_is_read_and_one_without_texts_is_a_problem(
+    tmp_path: Path, written: Callable[..., bytes], ending: str
+) -> None:
+    rows = [("Text", "pmid", "published"), ("One.", 12, date(2020, 1, 2)), (), ("Two.", "", "")]
+    path = tmp_path / f"a{ending}"
+    path.write_bytes(written({"Notes": [("mine",)], "Texts": rows}))
+    problems = Problems()
+    read = read_file(LocalFile(path, path.name), Reading(), problems)
+    found = [(one.id, one.text, one.pmid, one.published) for one in read]
+    assert found == [
+        (f"file:a{ending}#2", "One.", "12", "2020-01-02"),
+        (f"file:a{ending}#4", "Two.", "", ""),
+    ]
+    texts = read_texts(path.read_bytes(), path, "text", "pmid")
+    assert [(one.text, one.id) for one in texts] == [("One.", "12"), ("Two.", "")]
+    path.write_bytes(written({"Notes": [("mine",), ("a",)]}))
+    assert not [*read_file(LocalFile(path, path.name), Reading(), problems)]
+    assert "no text in “text” (columns: mine)" in problems.found[0]
