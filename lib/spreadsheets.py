@@ -142,7 +142,7 @@ class _Table:
         found = book.get_sheet_by_name(name)
         if found.height * found.width > MOST_CELLS:
             raise SpreadsheetError(
-                f"The sheet {shown(name)} has more than {MOST_CELLS:,} cells. Split it, or delete what is beside the table."
+                f"The sheet {shown(name)} has more than {MOST_CELLS:,} cells. Split it, or delete what is next to the table."
             )
         rows = enumerate(found.to_python(nrows=SEARCHED) if found.height else ())
         at, header = next(((n, row) for n, row in rows if _has_content(row)), (0, []))

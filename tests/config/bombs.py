@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from scoring.domain.choosing.inspect_logs import ZSTANDARD
+from tests.sheets import xlsx
 
 MB = 2**20
 
@@ -93,6 +94,32 @@ def parquet_of_one_text() -> bytes:
     return out.getvalue()
 
 
+def with_cells(data: bytes, place: str, old: bytes, new: bytes) -> bytes:
+    """A spreadsheet, something of whose content is something else."""
+    out = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(data)) as given, zipfile.ZipFile(out, "w", 8) as made:
+        for name in given.namelist():
+            content = given.read(name)
+            made.writestr(name, content.replace(old, new) if name == place else content)
+    return out.getvalue()
+
+
+def sheet_of_two_cells() -> bytes:
+    """The first, and the last that a sheet can have."""
+    data = xlsx({"A": [("markup",), ("a",)]})
+    return with_cells(data, "xl/worksheets/sheet1.xml", b'"A2"', b'"XFD1048576"')
+
+
+def sheet_of_one_text() -> bytes:
+    """One text of 30 kB for 200,000 rows."""
+    rows = b"".join(
+        b'<row r="%d"><c r="A%d" t="s"><v>1</v></c></row>' % (n, n) for n in range(2, 200_000)
+    )
+    data = xlsx({"A": [("markup",), ("x" * 30_000,)]})
+    place = "xl/worksheets/sheet1.xml"
+    return with_cells(data, place, b"</row></sheetData>", b"</row>" + rows + b"</sheetData>")
+
+
 UNPICKLED = b"/tmp/unpickled"
 
 
@@ -143,6 +170,8 @@ BOMBS: Mapping[str, Callable[[], bytes]] = {
     "arrays that claim much": arrays_that_claim_much,
     "a Parquet file of one number": parquet_of_one_number,
     "a Parquet file of one text": parquet_of_one_text,
+    "a sheet of two cells": sheet_of_two_cells,
+    "a sheet of one text": sheet_of_one_text,
     "what is packed by gzip": lambda: b"\x1f\x8b\x08" + bytes(1000),
     "a pickle": pickle,
 }

@@ -126,9 +126,18 @@ ROUTES: Mapping[type[forms.Form], Send] = {
 }
 # Of each form the files that its own readers take to be theirs; the others are tried in the sweep
 OWN: Mapping[type[forms.Form], set[str]] = {
-    UploadForm: {"500,000 columns", "199,000 wrong rows", "a Parquet file of one number"},
+    UploadForm: {
+        "500,000 columns",
+        "199,000 wrong rows",
+        "a Parquet file of one number",
+        "a sheet of one text",
+    },
     QuestionUploadForm: {"199,000 rows", "lines of brackets", "numbers of many digits"},
-    TableForm: {"lines with names of their own", "a Parquet file of one text"},
+    TableForm: {
+        "lines with names of their own",
+        "a Parquet file of one text",
+        "a sheet of two cells",
+    },
     LoadForm: {"a plural that is computed"},
     NewStudyForm: {"a study of brackets", "brackets within brackets"},
     ChoicesFileForm: {"a log of brackets", "an object of brackets", "a log in Zstandard"},
@@ -298,6 +307,7 @@ READERS = {
     "lib.json_bounds": {"check_json"},
     "lib.zips": {"unpack"},
     "lib.po": {"read"},
+    "lib.spreadsheets": {"read_sheet"},
 }
 # They run in the other process, read what the site itself wrote, or are told that a file is small
 MAY_READ = re.compile(r"/read/|/domain/|lib/(zips|po|json_bounds)\.py|services/study_language\.py")

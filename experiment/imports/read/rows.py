@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 import stat
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -143,8 +144,24 @@ class Table:
     problems: list[RowProblem] = field(default_factory=list)
 
 
+# What R writes: texts and names of columns in quotation marks, and NA without them where there is nothing
+_QUOTED_NAMES = re.compile(r'(?:"[^"\n]*"[,;\t]?)+\n')
+_QUOTED_OR_NA = re.compile(r'"[^"]*"|(?<![^,;\t\n])NA(?![^,;\t\n])')
+
+
+def _without_na(text: str) -> str:
+    """The text with empty cells where R writes that there is nothing; a text NA, such as Namibia's code, stays.
+
+    >>> _without_na('"a","b"\\n"NA",NA\\n'), _without_na('a,b\\nNA,NA\\n')
+    ('"a","b"\\n"NA",\\n', 'a,b\\nNA,NA\\n')
+    """
+    if not _QUOTED_NAMES.match(text):
+        return text
+    return _QUOTED_OR_NA.sub(lambda found: "" if found[0] == "NA" else found[0], text)
+
+
 def _read_csv(text: str, known: Sequence[str]) -> Table:
-    table = Table()
+    text, table = _without_na(text), Table()
 
     def number() -> int:
         return len(table.rows) + len(table.problems) + 1

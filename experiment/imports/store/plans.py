@@ -17,6 +17,7 @@ from experiment.imports.read.records import R, Record, RecordsFile, Unnamed
 from experiment.imports.read.rows import MOST_ROWS, RowProblem
 from experiment.models import Item, ResearchField
 from experiment.services.usable import kept_keys, known_items
+from lib.formulas import guarded
 
 Progress = Callable[[int], None]
 MOST_NAMED = 20
@@ -392,9 +393,21 @@ class Options(Generic[R]):
         return planner.plan(file, progress)
 
 
+def same_value(before: Any, after: Any) -> bool:
+    """True also where a data frame has written a whole number with a decimal, or kept the apostrophe of a CSV file.
+
+    >>> same_value("4", "4.0"), same_value("4.0", "4"), same_value("=1", "'=1")
+    (True, False, True)
+    """
+    if before == after or not (isinstance(before, str) and isinstance(after, str)):
+        return bool(before == after)
+    found = _DECIMAL_KEY.fullmatch(after)
+    return after == guarded(before) or bool(found and found[1] == before)
+
+
 def changes_of(record: Record, item: Item, names: Iterable[str]) -> Iterator[Change]:
     """Changes in the columns of these names that the row has."""
     for name in names:
         before, after = getattr(item, name), getattr(record, name)
-        if name in record.given and before != after:
+        if name in record.given and not same_value(before, after):
             yield Change(name, str(before or ""), str(after or ""))

@@ -21,6 +21,7 @@ from experiment.imports.store.plans import (
     PlannedRow,
     Planner,
     changes_of,
+    same_value,
 )
 from experiment.models import Item, QuestionTemplate, ResearchField
 
@@ -102,7 +103,7 @@ class QuestionOptions(Options[QuestionRecord]):
 
 def _changes(record: QuestionRecord, pairs: Mapping[str, tuple[str, str]]) -> Iterator[Change]:
     for name, (before, after) in pairs.items():
-        if name in record.given and before != after:
+        if name in record.given and not same_value(before, after):
             yield Change(name, before, after)
 
 
