@@ -9,7 +9,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('experiment', '0018_kinds_of_advisers'),
+        ('experiment', '0019_payments'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
