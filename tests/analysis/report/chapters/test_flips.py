@@ -88,7 +88,7 @@ def test_means_over_models_are_said_by_token_and_by_sentence(small: SourceData) 
     wrong, right, changes = difference.items
     assert wrong == page.finding
     assert wrong.startswith("Of the test cases in which a model prefers the altered text")
-    assert right.startswith("Of those right at first, ")
+    assert right.startswith("Of those in which it prefers the original there, ")
     assert wrong.count("By sentence instead of by token: ") == 1
     assert right.count("By sentence instead of by token: ") == 1
     assert changes.startswith("The sign changes ")
