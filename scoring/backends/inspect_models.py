@@ -268,7 +268,7 @@ class _Process:
             said = clean(_MARKUP.sub("", told["error"]["says"])).removeprefix("ERROR: ")
             raise ScoringError(
                 f"Inspect cannot open {begin['model']}: {said.rstrip('.')}. Keys come from the environment of the site and of its "
-                "workers, and packages of providers are installed beside Inspect."
+                "workers, and packages of providers belong to the same Python as Inspect."
             )
         if not told:
             raise ScoringError(
@@ -278,7 +278,7 @@ class _Process:
         return str(told["inspect_ai"])
 
     async def ask(self, question: Mapping[str, Any]) -> Any:
-        """What the process says to a question.
+        """The line that the process answers with.
 
         Raises:
             ScoringError: it has ended.

@@ -49,7 +49,7 @@ class Attempts(Generic[Result]):
         self._started = time.monotonic()
 
     async def result(self) -> Result:
-        """What the first good attempt returns.
+        """The value that the first good attempt returns.
 
         Raises:
             RefusedError: the server fails on this request alone.

@@ -17,13 +17,13 @@ SOON = {"timeout": "60", "retry_seconds": "60", "tries": "2", "concurrency": str
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """What so many questions took together."""
+    """The tokens of so many questions together."""
 
     n: int
     usage: Usage
 
     def of(self, n: int) -> Usage | None:
-        """What so many will take; None where none is known.
+        """The tokens that so many will take; None where none is known.
 
         >>> Counted(5, Usage(500, 52)).of(1000)
         Usage(prompt_tokens=100000, completion_tokens=10400, thought_tokens=0)

@@ -145,7 +145,9 @@ def test_openais_ends_are_ours(
         assert bool(answer.text) == (finish in (Finish.STOP, Finish.LENGTH))
 
 
-def test_what_passes_is_asked_again_and_counted(site: LazySettings, stub: ChatStub) -> None:
+def test_a_failure_that_passes_is_asked_again_and_counted(
+    site: LazySettings, stub: ChatStub
+) -> None:
     stub.script = ["500", "429", ""]
     with openai(stub) as generator:
         answer = ask(generator)
