@@ -97,8 +97,12 @@ class Pay:
         >>> Pay.from_dict({}) == Pay()
         True
         """
-        parts = {name: said[name] for name in NAMES if name in said}
-        return cls(**{n: v if n in TEXTS else Decimal(v) for n, v in parts.items()})
+        parts: dict[str, Any] = {
+            name: said[name] if name in TEXTS else Decimal(said[name])
+            for name in NAMES
+            if name in said
+        }
+        return cls(**parts)
 
     def sentences(self) -> list[str]:
         """The promise, for the documents and the lab's pages."""

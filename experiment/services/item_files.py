@@ -16,7 +16,7 @@ from django.core.files.base import ContentFile
 from django.core.files.storage import Storage, storages
 from django.utils import timezone
 
-from experiment.domain.export_columns import Column
+from experiment.domain.export_columns import Column, ColumnType
 from experiment.domain.item_columns import MEANINGS, OWN, PUBLISHED
 from experiment.models import Item, ItemImport, ResearchField
 from experiment.services.data_card import DATA, FEATURES, data_card
@@ -73,7 +73,7 @@ def csv_lines(items: Iterable[Item]) -> Iterator[bytes]:
 
 
 def sheet_lines(items: Iterable[Item]) -> Iterator[bytes]:
-    types = {"version": "integer", "publication_date": "date"}
+    types: dict[str, ColumnType] = {"version": "integer", "publication_date": "date"}
     columns = [Column(name, said, types.get(name, "text")) for name, said in MEANINGS.items()]
     rows = ([getattr(item, name) for name in OWN] for item in items)
     yield table_bytes(XLSX, columns, rows)
