@@ -97,12 +97,9 @@ class Pay:
         >>> Pay.from_dict({}) == Pay()
         True
         """
-        parts: dict[str, Any] = {
-            name: said[name] if name in TEXTS else Decimal(said[name])
-            for name in NAMES
-            if name in said
-        }
-        return cls(**parts)
+        parts: dict[str, Any] = {name: said[name] for name in NAMES if name in said}
+        amounts = {name: Decimal(parts[name]) for name in parts.keys() - TEXTS}
+        return cls(**parts | amounts)
 
     def sentences(self) -> list[str]:
         """The promise, for the documents and the lab's pages."""

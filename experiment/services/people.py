@@ -218,7 +218,7 @@ class TrialLine:
 
     @property
     def outcome(self) -> str:
-        """What became of the trial; of checks alone, whether the answer was right: exclusions by hand must not go by the results."""
+        """The outcome of the trial; of checks alone, whether the answer was right: exclusions by hand must not go by the results."""
         if self.answer is None:
             return "not answered"
         if self.answer.correct is None:
