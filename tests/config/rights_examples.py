@@ -175,10 +175,18 @@ def training(study: Study) -> Training:
 
 
 def model_server(study: Study) -> ModelServer:
-    """One for everybody who may ask for work of models. Its key cannot be read, so that nothing is sent."""
+    """One for the study's members. Its key cannot be read, so that nothing is sent."""
     place = f"127.0.0.1:{20_000 + study.pk % 10_000}"
-    row = {"kind": "chat", "address": f"http://{place}/v1", "place": place, "sealed_key": "lost"}
-    return ModelServer.objects.get_or_create(name=f"Server of {study.slug}", defaults=row)[0]
+    row = {
+        "kind": "chat",
+        "address": f"http://{place}/v1",
+        "place": place,
+        "sealed_key": "lost",
+        "is_for_all": False,
+    }
+    made, _ = ModelServer.objects.get_or_create(name=f"Server of {study.slug}", defaults=row)
+    made.users.set(study.members.all())
+    return made
 
 
 def language_model(study: Study) -> LanguageModel:

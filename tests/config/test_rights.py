@@ -139,6 +139,8 @@ def expected(route: Route, who: str, method: str) -> str:
         return ALLOWED
     if route.access in (SITE_ADMIN, STARTER):  # none of these people started the example
         return REFUSED
+    if route.access == ASKER and who == OUTSIDER:
+        return UNKNOWN  # the example is for members of the study
     if route.access in (CREATOR, ASKER):
         return ALLOWED if who in (Role.RESEARCHER, OUTSIDER) else REFUSED
     if route.access in list(FieldRight):
