@@ -17,7 +17,7 @@ PURPOSE = "key of a model server"
 class ModelServer(models.Model):
     """A server with its key, which is sealed under WITHDRAWAL_KEY and shown to nobody."""
 
-    name = NameField(max_length=80, unique=True)
+    name = NameField(max_length=80, unique=True, unlike=())
     kind = models.CharField(max_length=12, help_text="Kind of model, as commands name it.")
     address = models.CharField(
         max_length=300,

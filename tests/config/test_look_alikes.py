@@ -26,7 +26,7 @@ from experiment.services.study_setup import create_study, unused_slug
 from lib import name_fields
 from lib.name_fields import NameField
 from lib.pages import refused
-from scoring.models import LanguageModel, ScoringRun
+from scoring.models import LanguageModel, ModelServer, ScoringRun
 from scoring.services.open_model import ensure_language_model
 from tests.experiment.http_client import at_once
 from tests.factories import make_research_field, make_study, make_user
@@ -61,6 +61,7 @@ MAKE: dict[str, Callable[[str], Any]] = {
     "template": lambda name: field().question_templates.create(key=name, question="Q?"),
     "templates": lambda name: QuestionTemplate.objects.bulk_create([QuestionTemplate(field=field(), key=name, question="Q?")]),
     "model": lambda name: model_of_the_site(name),
+    "server": lambda name: ModelServer.objects.create(name=name, kind="chat"),
 }  # fmt: skip
 
 
