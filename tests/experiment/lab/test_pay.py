@@ -126,6 +126,7 @@ def test_the_debriefing_names_the_bonus_and_the_withdrawal_page_the_id_that_is_k
 ) -> None:
     preview = text(ruth.get(reverse("lab:preview", args=[paying.slug, "debrief"])))
     assert "earned a bonus of <strong>0.75\N{NO-BREAK SPACE}EUR</strong>" in preview
+    Study.objects.update(recruitment="open")
     person = paying.participants.get()
     held = text(
         Client().post(f"{paying.get_absolute_url()}withdraw/", {"code": person.withdrawal_code})
