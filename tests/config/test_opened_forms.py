@@ -86,6 +86,8 @@ WITHOUT = {
     **dict.fromkeys(("share_field", "unshare_field"), SWITCHES),
     "join_field": "answers what was asked, once",
     "exclude_participant": "is stored once, with a reason; a second one is refused",
+    "include_participant": "takes back an exclusion, once",
+    "pay_list": "names each person once for each reason, whatever its page showed",
     "adjudicate": "settles what its page showed, once (a token)",
     "setup_survey_move": "moves a question by one place, and another press moves it back",
     "setup_wording_load": "the file says it (its header X-Opened)",
