@@ -32,7 +32,7 @@ FORMS: dict[type[forms.Form], Callable[[Files], forms.Form]] = {
     ChoicesFileForm: lambda files: ChoicesFileForm({}, {"import-file": next(iter(files.values()))}),
     ZipForm: lambda files: ZipForm({}, {"zip-file": next(iter(files.values()))}),
     DraftingForm: lambda files: DraftingForm(
-        ResearchField.objects.create(slug="x", name="x"), ASKED, files
+        ResearchField.objects.create(slug="x", name="x"), ASKED, files, user=make_user("ada")
     ),
 }
 
