@@ -39,7 +39,7 @@ MEANINGS = {
 }
 TAGS = {"a": "a link", "kbd": "a key", "strong": "bold", "em": "emphasis"}
 _FILLED = re.compile(r"%\((\w+)\)[sd]|\{(\w+)\}")
-_TAG = re.compile(r"<(/?)([a-z]+)[^<>]*>")
+_TAG = re.compile(r"<(/?)([a-z]++)[^<>]*+>")
 
 
 def as_read(text: str) -> str:

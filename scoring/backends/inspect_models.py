@@ -64,7 +64,7 @@ VARIABLES: Mapping[str, tuple[str, ...]] = {
     "hf-inference-providers": ("HF_",),
     "vertex": ("GOOGLE_", "VERTEX_", "ANTHROPIC_VERTEX_"),
 }
-_MARKUP = re.compile(r"\[/?(?:bold|blue|cyan|link[^\]]*)\]")
+_MARKUP = re.compile(r"\[/?(?:bold|blue|cyan|link[^\[\]]*)\]")
 
 
 class InspectGenerator(Remote):

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 MOST_BELIEVED_S = 60.0
 # Requests that have waited for the same moment are spread over the seconds after it
 MOST_SPREAD_S = 5.0
-_PARTS = re.compile(r"(?P<n>\d+(?:\.\d+)?)(?P<unit>ms|[smhd])")
+_PARTS = re.compile(r"(?<!\d)(?P<n>\d{1,12}(?:\.\d{1,12})?)(?P<unit>ms|[smhd])")
 _UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0}
 _EPOCH = 10**9  # larger numbers are moments
 _EPOCH_MS = 10**12
