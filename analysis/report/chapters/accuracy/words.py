@@ -215,7 +215,7 @@ def accuracy_figure(
         else "Accuracy of people and language models",
         sentences(
             f"n = {'; '.join(counted)}.",
-            "Lines are 95% binomial intervals.",
+            "Lines are 95% score intervals.",
             HOLLOW if any(model.is_chat for model in models) else "",
         ),
         f"{'; '.join(right)}. Chance is 50%.",

@@ -285,7 +285,7 @@ class TunedModel(ModelName):
     interaction_verdict: Annotated[
         Verdict | None,
         Concludes(
-            "whether tuning lowered the log perplexity of originals more than that of altered versions",
+            "whether tuning changed the log perplexity of originals otherwise than that of altered versions",
             CHAPTER,
             HOLM,
             OF_ITEMS,

@@ -28,11 +28,12 @@ SHOWN = 3  # models with sentences of their own; the tables have all
 # The version whose log perplexity clearly fell more, or rose less
 FAVOURED = {
     Verdict.ABOVE: (
-        "Compared with the altered versions, the originals became more predictable, so part of what the model learned distinguishes the two."
+        "Log perplexity fell more, or rose less, on the originals than on the altered versions, so part of what the model learned "
+        "distinguishes the two."
     ),
     Verdict.BELOW: (
-        "Compared with the originals, the altered versions became more predictable, so what the model learned does not help to "
-        "distinguish the two."
+        "Log perplexity fell more, or rose less, on the altered versions than on the originals, so what the model learned does not "
+        "help to distinguish the two."
     ),
     Verdict.TOO_FEW: "There are too few test cases to say whether either version gained more.",
     Verdict.UNCLEAR: (

@@ -94,11 +94,12 @@ def models_humans_agreement(source: SourceResults, tables: Tables) -> Figure:
         lambda m: m.known.ci95 if m.known else None,
         source.of(Accuracy).chat_models,
     )
-    # The highest correlation with people that noise allows: the root of the reliability, with its 95% interval's ends
+    # The highest correlation with people that noise allows: the root of the reliability, with its 95% interval's ends.
+    # A reliability that may be 0 sets no limit
     top: float | None = None
     ends: list[float] = []
     people = present(own.noise_ceiling)
-    if people and people.halves.spearman_brown > 0:
+    if people and people.halves.is_clear:
         top = float(np.sqrt(people.halves.spearman_brown))
         ends = [max(end, 0.0) ** 0.5 for end in people.halves.ci95 or ()]
 

@@ -302,11 +302,11 @@ def test_the_figure_of_accuracies_says_who_and_what_it_shows(source):
     )
     unrated = replace(own.humans, top_expertise=UNKNOWN)
     text = accuracy_figure(unrated, ())
-    assert text.caption == "n = 100 judgments by 40 people. Lines are 95% binomial intervals."
+    assert text.caption == "n = 100 judgments by 40 people. Lines are 95% score intervals."
     assert text.alt == "People were right in 50.0% of their judgments. Chance is 50%."
     text = accuracy_figure(None, (first,), is_extra=True)
     assert text.title == "Accuracy of further language models"
-    assert text.caption == "n = 1 model on 100 test cases. Lines are 95% binomial intervals."
+    assert text.caption == "n = 1 model on 100 test cases. Lines are 95% score intervals."
     assert text.alt == "1 language model was right in 70.0% of the test cases. Chance is 50%."
 
 

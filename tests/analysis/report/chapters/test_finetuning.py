@@ -221,8 +221,8 @@ def test_without_knowing_what_the_tuning_read_nothing_is_said_of_cut_offs(
 @pytest.mark.parametrize(
     ("verdict", "accuracy", "texts"),
     [
-        (Verdict.ABOVE, "", "the originals became more predictable"),
-        (Verdict.BELOW, "", "the altered versions became more predictable"),
+        (Verdict.ABOVE, "", "on the originals than on the altered versions"),
+        (Verdict.BELOW, "", "on the altered versions than on the originals"),
         (Verdict.UNCLEAR, "do not show a change of accuracy", "do not show that either version"),
         (Verdict.TOO_FEW, "whether accuracy changed", "whether either version gained more"),
     ],

@@ -21,7 +21,7 @@ from analysis.report.contents import chapter_named
 from analysis.stats.agreement import corrected
 from analysis.stats.estimates import proportion
 from lib.formatting import coefficient, coefficient_interval, percent
-from tests.analysis.report.chapters.chapter_results import page_of, results_of
+from tests.analysis.report.chapters.chapter_results import figure_of, page_of, results_of
 
 AGREEMENT = chapter_named("agreement")
 INTEGRATION = chapter_named("integration")
@@ -72,6 +72,9 @@ def test_no_correlation_is_corrected_for_a_reliability_that_is_not_clear(
     text = page_of(AGREEMENT, SourceResults("human", {Agreement: Agreement(own)}))[1]
     assert ("After correction for this reliability, the correlation" in text) == is_said
     assert ("not clearly above 0" in text) != is_said
+    built = AGREEMENT.build(small)
+    figure = figure_of(AGREEMENT, replace(built, results=Agreement(own)), "models_humans_agreement")
+    assert ("noise would keep it below about" in figure.alt) == is_said
 
 
 def integration(data: SourceData) -> ContextAccuracy:

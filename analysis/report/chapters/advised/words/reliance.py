@@ -120,7 +120,7 @@ def advised_flow_figure(arms: Sequence[ConditionReliance]) -> FigureText:
         corrected = sum(cell.n for cell in switched if cell.is_final_right)
         spoilt = sum(cell.n for cell in switched if not cell.is_final_right)
         told.append(
-            f"{arm.name}: of {trials[arm.name]}, {f.number(corrected, 0)} were switched from wrong to right and "
+            f"{arm.name}: of {trials[arm.name]}, {f.number(corrected, 0)} {f.verb(corrected, 'was', 'were')} switched from wrong to right and "
             f"{f.number(spoilt, 0)} from right to wrong"
         )
     return FigureText(
