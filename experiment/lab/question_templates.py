@@ -233,7 +233,7 @@ class FillingForm(AcceptForm):
     )
     seed = seed_field("The same seed draws the same rows.")
     same_answers = forms.BooleanField(label="Keep questions that share an answer", required=False)
-    sheet = forms.CharField(required=False, widget=forms.HiddenInput)
+    sheet = forms.CharField(label="Sheet", required=False, widget=forms.HiddenInput)
     field_order = ("n", "strata", "seed", "same_answers", "accept")
 
     @property
@@ -274,7 +274,7 @@ def filling(
         except ChooseSheetError as error:
             form.add_error(None, str(error))
             sheets = [(name, name) for name in error.sheets]
-            form.fields["sheet"] = forms.ChoiceField(label="Sheet", choices=sheets)
+            form.fields["sheet"].widget = forms.Select(choices=sheets)
         except (FileRefusedError, TemplateFaultsError) as error:
             faults = getattr(error, "faults", (str(error),))
             form.add_error(None, list(faults))
