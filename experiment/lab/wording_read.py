@@ -4,9 +4,11 @@ import re
 from collections.abc import Iterator
 
 MEANINGS = {
+    "amount": "an amount of money",
     "body": "the ethics committee",
     "confidence": "the confidence",
     "contact": "your contact address",
+    "credits": "the number of credits",
     "date": "a date",
     "day": "a date",
     "field": "the field of research",

@@ -127,7 +127,7 @@ def test_the_number_of_queries_does_not_grow(
     with django_assert_max_num_queries(26):
         ruth.get(reverse("lab:study_live", args=["memory"]))
     make_study("other").members.set(get_user_model().objects.all())
-    with django_assert_max_num_queries(28):
+    with django_assert_max_num_queries(30):
         ruth.get(reverse("lab:studies"))
 
 
