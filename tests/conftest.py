@@ -29,8 +29,7 @@ ROOT = Path(__file__).resolve().parent.parent
 hypothesis_settings.register_profile("any machine", deadline=None)
 hypothesis_settings.load_profile("any machine")
 FORBID_SKIPS = os.environ.get("FORBID_SKIPS", "") not in ("", "0")
-# Tests open studies to recruitment sites from 127.0.0.1, in processes that they start too
-settings.ONE_ROOM = True
+# As tests/settings.py says, in processes that tests start
 os.environ.setdefault("ONE_ROOM", "1")
 SWEEP = os.environ.get("SWEEP", "") not in ("", "0")
 # One worker takes all of these: torch needs seconds and 400 MB

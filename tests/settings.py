@@ -40,3 +40,4 @@ API_REQUESTS_PER_MINUTE = API_ANONYMOUS_PER_MINUTE = 100_000
 
 # Servers that stand in for models' listen on whatever port is free
 SCORING_HOSTS = ["localhost:*", "127.0.0.1:*", "[::1]:*"]
+ONE_ROOM = True  # tests open studies to recruitment sites from 127.0.0.1
