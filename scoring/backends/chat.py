@@ -7,7 +7,6 @@ call it. What a server does not know (a JSON Schema, a name for the most tokens)
 import asyncio
 import time
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 from typing import Any
 
 from scoring.backends.chat_answers import ChatAnswerError, check_whole, read_answer
@@ -61,18 +60,6 @@ class ChatGenerator(Remote):
             "model": self._options.model,
             **self._options.writing.as_dict(),
         }
-
-    def generate(
-        self,
-        messages: Sequence[Message],
-        schema: Mapping[str, Any] | None = None,
-        *,
-        sample: int = 0,
-        wants_tokens: bool = False,
-    ) -> Generated:
-        """As `Generator.generate`; CancelledError where `close` was called meanwhile."""
-        parameters = partial(self._parameters, schema, sample, wants_tokens)
-        return self._call(partial(self._ask, messages, parameters))
 
     async def _ask(
         self,

@@ -114,18 +114,6 @@ class InspectGenerator(Remote):
             **self._options.writing.as_dict(),
         }
 
-    def generate(
-        self,
-        messages: Sequence[Message],
-        schema: Mapping[str, Any] | None = None,
-        *,
-        sample: int = 0,
-        wants_tokens: bool = False,
-    ) -> Generated:
-        """As `Generator.generate`; CancelledError where `close` was called meanwhile."""
-        parameters = partial(self._parameters, schema, sample, wants_tokens)
-        return self._call(partial(self._ask, messages, parameters))
-
     def close(self) -> None:
         process = getattr(self, "_process", None)
         if process is not None and self._portal is not None:

@@ -1,17 +1,19 @@
 """The common part of models that write elsewhere: requests live in one event loop in a thread of its own."""
 
 import re
-from collections.abc import Awaitable, Callable, Mapping
+from abc import ABC, abstractmethod
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from concurrent.futures import CancelledError
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 
 from scoring.backends.http.errors import RefusedError, is_moderated, is_too_long
 from scoring.domain.backend import NoAnswerError, ScoringError
-from scoring.domain.generating import Finish, Generated, Usage
+from scoring.domain.generating import Finish, Generated, Message, Usage
 
 REFUSED_PARAMETER = (400, 422, 501)
 OF_REQUEST = (400, 413, 422, 451)
@@ -67,7 +69,7 @@ def with_answer_form(
     return asked
 
 
-class Remote:
+class Remote(ABC):
     """Asks within the event loop, and counts requests that are sent again. `server`: the beginning of sentences about it."""
 
     def __init__(self, server: str) -> None:
@@ -77,6 +79,33 @@ class Remote:
         self._stack = ExitStack()
         self._portal: BlockingPortal | None
         self._portal = self._stack.enter_context(start_blocking_portal())
+
+    def generate(
+        self,
+        messages: Sequence[Message],
+        schema: Mapping[str, Any] | None = None,
+        *,
+        sample: int = 0,
+        wants_tokens: bool = False,
+    ) -> Generated:
+        """As `Generator.generate`; CancelledError where `close` was called meanwhile."""
+        parameters = partial(self._parameters, schema, sample, wants_tokens)
+        return self._call(partial(self._ask, messages, parameters))
+
+    @abstractmethod
+    def _parameters(
+        self, schema: Mapping[str, Any] | None, sample: int, wants_tokens: bool, form: Form
+    ) -> dict[str, Any]:
+        """The parameters of a request of this form."""
+
+    @abstractmethod
+    async def _ask(
+        self,
+        messages: Sequence[Message],
+        parameters_in: Callable[[Form], dict[str, Any]],
+        on_sent: Callable[[], None],
+    ) -> Generated:
+        """The answer, in whatever form the server takes; `on_sent` is called for each request."""
 
     def close(self) -> None:
         portal, self._portal = self._portal, None
