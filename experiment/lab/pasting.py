@@ -64,13 +64,13 @@ class PastedForm(forms.Form):
         return replace(file, records=records)
 
     @property
-    def print(self) -> str:
-        """A sentence on what was pasted."""
+    def fingerprint(self) -> str:
+        """The hash of what was pasted."""
         return hashlib.sha256(self["texts"].data.encode()).hexdigest()
 
     def check_shown(self, plan: ItemPlan) -> None:
         """Raises ToBeSeenError where something is to be said of the texts that their paster has not seen yet."""
-        if self.print != self.cleaned_data["shown"] and any(map(has_to_be_seen, plan.rows)):
+        if self.fingerprint != self.cleaned_data["shown"] and any(map(has_to_be_seen, plan.rows)):
             raise ToBeSeenError(plan)
 
 

@@ -152,7 +152,7 @@ def test_changes_and_warnings_are_shown_before_anything_is_stored(
     ):
         assert said in page.text, said
     # What was shown is no longer what is sent
-    shown = page.context["form"].print
+    shown = page.context["form"].fingerprint
     assert lena.post(PAGE, sent | {"shown": shown, "texts": pasted}).status_code == 200
     assert lena.post(PAGE, sent | {"shown": shown}).status_code == 302
     assert Item.objects.filter(kind="test").count() == 3

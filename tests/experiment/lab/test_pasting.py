@@ -42,7 +42,7 @@ def test_texts_that_were_read_otherwise_are_shown_before_anything_is_stored(ada:
     assert states() == []
     for said in ("2 abstracts", "list number “1.”", "[[higher, lower]]", "Nothing is stored yet"):
         assert said in page.text, said
-    shown = sent | {"shown": page.context["form"].print, "review": "1"}
+    shown = sent | {"shown": page.context["form"].fingerprint, "review": "1"}
     # A warning is explained first, once for all texts that have it
     page = ada.post(PAGE, shown)
     assert states() == ["draft", "draft"]
