@@ -129,14 +129,14 @@ def complementarity(names: Names, points: Floats, team: Floats) -> Complementari
         for own, name in zip(alone, names, strict=False)
     )
     agreed = some & (2 * np.maximum(n_right, n_wrong) > len(names))
-    follows = agreed & (team == np.where(2 * n_right > len(names), RIGHT, WRONG))
+    n_follows = (agreed & (team == np.where(2 * n_right > len(names), RIGHT, WRONG))).sum()
     tried = _tried(some, team)
     is_pair = len(names) == 2
     follows = (points == team[:, None]).all(axis=0) & (points != points[:, :1]).any()
     return Complementarity(
         all_right=_tried(all_right, team),
         some_right=SomeRight(
-            tried.n, tried.n_team_right, tried.n_team_ties, int(agreed.sum()), int(follows.sum())
+            tried.n, tried.n_team_right, tried.n_team_ties, int(agreed.sum()), int(n_follows)
         ),
         none_right=_tried(none_right, team),
         all_wrong=_tried(n_wrong == len(names), team),
