@@ -84,7 +84,8 @@ def _seconds(reset: str) -> float:
             moment = datetime.fromisoformat(reset)
         except ValueError:
             return 0.0
-        number = (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+        moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+        number = moment.timestamp() - time.time()
     if number > _EPOCH_MS:
         number /= 1000
     if number > _EPOCH:
