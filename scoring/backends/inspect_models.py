@@ -15,6 +15,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
+from lib import strict_json
 from scoring.backends.http import KEYS_VARIABLE
 from scoring.backends.http.address import (
     allowed_address,
@@ -251,7 +252,7 @@ class _Process:
                 line = await self._process.stdout.readline()
         except TimeoutError as error:
             raise ScoringError(f"Inspect did not start within {START_S:.0f} s.") from error
-        told = json.loads(line or "{}")
+        told = strict_json.loads_with_gaps(line or b"{}")
         if "error" in told:
             said = clean(_MARKUP.sub("", told["error"]["says"])).removeprefix("ERROR: ")
             raise ScoringError(
@@ -296,7 +297,7 @@ class _Process:
     async def _read(self, lines: asyncio.StreamReader) -> None:
         try:
             while line := await lines.readline():
-                told = json.loads(line)
+                told = strict_json.loads_with_gaps(line)
                 waiting = self._waiting.get(told["id"])
                 if waiting is not None and not waiting.done():
                     waiting.set_result(told)

@@ -3,13 +3,13 @@
 Each finding is a line for a reader: what was tried, whether it works, and what came.
 """
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass
 from typing import Any
 
+from lib import strict_json
 from scoring.backends.chat import ChatGenerator
 from scoring.backends.http.address import Address, allowed_address
 from scoring.backends.http.client import Client, ask_all
@@ -169,7 +169,7 @@ def _keeps_schema(answer: Generated | str, *, takes: bool) -> Tried:
     if not takes:
         return Tried(name, False, "Is refused. Answers are then read from the text.")
     try:
-        fits = isinstance(json.loads(answer.text)["larger"], int)
+        fits = isinstance(strict_json.loads(answer.text)["larger"], int)
     except (ValueError, KeyError, TypeError):
         fits = False
     if fits:

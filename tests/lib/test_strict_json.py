@@ -38,6 +38,7 @@ OWN = {
     *("experiment/services/withdrawal.py", "experiment/imports/read/rows.py"),
     *("analysis/services/export.py", "analysis/store.py", "analysis/codec.py"),
     *("scoring/backends/completions/asking.py", "scoring/backends/http/errors.py"),
+    "scoring/backends/inspect_process.py",
     *("scoring/backends/model_files.py", "scoring/backends/template_process.py"),
     *("scoring/backends/tokenizers.py", "scoring/backends/causal_lm/loading.py"),
     *("scoring/backends/causal_lm/probe.py", "scoring/demo_lm/embedded.py"),
