@@ -7,9 +7,7 @@ import pytest
 from tests import processes
 from tests.experiment.http_client import database_url
 
-ABSENT = (
-    "torch transformers tokenizers safetensors peft accelerate tenacity statsmodels lm_eval moto"
-)
+ABSENT = "torch transformers tokenizers safetensors peft accelerate statsmodels lm_eval moto"
 START = f"""
 import sys
 
