@@ -101,7 +101,7 @@ def _reliability(people: Reliability) -> str:
         f"{reliability} after Spearman-Brown ({f.count(halves.n_splits, 'random split')}).",
         ""
         if halves.is_clear
-        else "This is not clearly above 0, so no correlation is corrected for it.",
+        else "Correlations are corrected only for a reliability whose interval lies above 0, so none is corrected here.",
         ""
         if corrected is None
         else f"After correction for this reliability, the correlation between models and people is {f.coefficient(corrected)}.",

@@ -275,7 +275,7 @@ def test_standard_errors_are_said_by_what_is_resampled(source):
     assert text.endswith("Where test cases differ less than by chance, it is below that.")
     for components in (replace(found, items_only_se=None), None):
         text = said(CROSSED, source, Crossed(replace(own, components=components)))
-        assert "standard errors" not in text
+        assert "do not add up" not in text
 
 
 def test_the_figure_of_resampled_accuracies_says_whom_it_shows(source):
