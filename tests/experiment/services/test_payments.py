@@ -1,15 +1,17 @@
 """Everybody is paid what they were promised, once, whatever the order in which things happen."""
 
 from collections import Counter
+from contextlib import suppress
 from datetime import timedelta
 from decimal import Decimal
 from typing import Any
 
 import pytest
+from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
 from django.db import DatabaseError, IntegrityError, transaction
 from django.utils import timezone
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from experiment.domain.pay import Pay
@@ -23,6 +25,7 @@ from experiment.models import (
     Study,
 )
 from experiment.services import withdrawal
+from experiment.services.by_hand import exclude_by_hand
 from experiment.services.channels import forget_ids
 from experiment.services.payments import Person, download, make_list, n_unpaid_soon, payable
 from experiment.services.study_versions import ReasonRequiredError, freeze, revise
@@ -220,6 +223,7 @@ EVENTS = st.lists(
     max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None
 )
 @given(EVENTS)
+@example([(what, "ada") for what in ("finishes", "is excluded", "withdraws")])
 def test_in_any_order_of_events_nobody_is_paid_twice_or_missed(
     paying: Study, events: list[tuple[str, Any]]
 ) -> None:
@@ -228,12 +232,12 @@ def test_in_any_order_of_events_nobody_is_paid_twice_or_missed(
         owed: dict[str, set[Reason]] = {}
         ruth = make_user("ruth")
         for what, of in events:
-            happen(paying, what, of, owed)
+            happen(paying, what, of, owed, ruth)
             for batch in paying.payment_batches.all():
                 content = download(batch, by=ruth).content
                 assert contents.setdefault(batch.number, content) == content
         for reason in (Reason.FINISHED, Reason.SCREENED_OUT, Reason.BONUS):
-            happen(paying, "list", reason, owed)
+            happen(paying, "list", reason, owed, ruth)
         lines = paying.payment_lines.exclude(batch=None).values_list("external_id", "reason")
         counted = Counter((who, Reason(reason)) for who, reason in lines)
         assert set(counted.values()) <= {1}
@@ -245,7 +249,7 @@ def test_in_any_order_of_events_nobody_is_paid_twice_or_missed(
         transaction.set_rollback(True)
 
 
-def happen(study: Study, what: str, of: Any, owed: dict[str, set[Reason]]) -> None:
+def happen(study: Study, what: str, of: Any, owed: dict[str, set[Reason]], by: User) -> None:
     """An event; `owed` is told what it makes somebody be owed for good."""
     people = Participant.objects.filter(recruitment__external_id=of)
     earned = owed.setdefault(of, set()) if what != "list" else set()
@@ -263,7 +267,9 @@ def happen(study: Study, what: str, of: Any, owed: dict[str, set[Reason]]) -> No
             for person in people:
                 withdrawal.withdraw(study, person.withdrawal_code, LATER)
         case "is excluded":
-            people.update(excluded_by="missed_catch")
+            for person in people.filter(stage=Participant.Stage.FINISHED):
+                with suppress(ValidationError):  # excluded already
+                    exclude_by_hand(study, person.public_id, "other", "Asked for it.", LATER, by)
         case "list":
             try:
                 listed(study, of)
