@@ -1,24 +1,21 @@
 """Conclusions about teams as one family: a comparison has one corrected p and one verdict, whichever tables it stands in."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from analysis.stats import families
 from analysis.teams.results import AddingHuman, ChosenPolicy, Method, Team, TeamResult, verdict_of
 
 # Questions, each with an equal share of the 5%
-TEAMS, OTHERS, DEFERRAL = "teams", "other models", "deferral"
+TEAMS, OTHERS, METHODS, DEFERRAL = "teams", "other models", "other methods", "deferral"
 TOGETHER = (
     "p_holm is Holm's weighted correction over all comparisons as one family, in which each question has an equal share of the 5%: {teams} "
-    "against their best member, and against the same team with one person fewer{others}{deferral}. A comparison that stands in two "
+    "against their best member, and against the same team with one person fewer{others}{methods}{deferral}. A comparison that stands in two "
     "tables, such as that of a model with and without a human, counts once."
 )
 AND_OTHERS = "; each of the study's other models with one human, in the same way"
 AND_DEFERRAL = "; thresholds of deferral"
-AND_METHODS = (
-    " The family is that of the logistic method. Other methods repeat its comparisons of teams, and are corrected with their p in the place "
-    "of its p."
-)
+AND_METHODS = "; the same comparisons of teams by the other methods"
 
 # Its method, the team, and whose accuracy is taken from its own; of a policy, the models and who decides
 Comparison = tuple[object, ...]
@@ -43,26 +40,29 @@ def concluded(
     sizes: tuple[int, int],
 ) -> Concluded:
     """rows, adding, chosen: before the correction; sizes: numbers of test cases and participants. question: TEAMS or OTHERS, None
-    for a team of which nothing is concluded.
-
-    The family is that of the method `main`. Other methods repeat its comparisons of teams, and are corrected with their p in
-    the place of these, so that they are no further tests.
+    for a team of which nothing is concluded. Comparisons by other methods than `main` are one question of their own.
     """
-    tests: dict[Method, dict[str, dict[Comparison, float | None]]] = {main: {}}
+    tests: dict[str, dict[Comparison, float | None]] = {}
 
-    def add(method: Method, name: str, comparison: Comparison, p: float | None) -> None:
-        tests.setdefault(method, {}).setdefault(name, {}).setdefault(comparison, p)
+    def add(name: str, comparison: Comparison, p: float | None) -> None:
+        tests.setdefault(name, {}).setdefault(comparison, p)
 
     # Gains come first: near chance, they alone have a p
     for row in rows:
         if row.gain is not None and (name := question(row.team)):
-            add(row.method, name, _gain(row), _p_of_gain(row))
+            add(name if row.method == main else METHODS, _gain(row), _p_of_gain(row))
     for one in adding:
         if name := question(one.larger_team):
-            add(one.method, name, _change(one), one.gain.p)
+            add(name if one.method == main else METHODS, _change(one), one.gain.p)
     for policy in chosen:
-        add(main, DEFERRAL, _deferral(policy), policy.gain_p)
-    after = _corrected(tests, main)
+        add(DEFERRAL, _deferral(policy), policy.gain_p)
+    corrected = families.together({name: [*of.values()] for name, of in tests.items()})
+    n_tests = sum(p is not None for values in corrected.values() for p in values)
+    after = {
+        comparison: (p, None if p is None else n_tests)
+        for name, of in tests.items()
+        for comparison, p in zip(of, corrected[name], strict=True)
+    }
     none = (None, None)
     return Concluded(
         tuple(
@@ -81,21 +81,6 @@ def concluded(
             for p, _n_tests in [after[_deferral(one)]]
         ),
     )
-
-
-def _corrected(
-    tests: Mapping[Method, Mapping[str, Mapping[Comparison, float | None]]], main: Method
-) -> dict[Comparison, tuple[float | None, int | None]]:
-    """Comparison -> its p after the correction, and over how many tests; None where it has none."""
-    found: dict[Comparison, tuple[float | None, int | None]] = {}
-    for method, own in tests.items():
-        family = {**tests[main], **own}
-        after = families.together({name: [*of.values()] for name, of in family.items()})
-        n_tests = sum(p is not None for values in after.values() for p in values)
-        for name in family if method == main else own:
-            for comparison, p in zip(family[name], after[name], strict=True):
-                found[comparison] = (p, None if p is None else n_tests)
-    return found
 
 
 def _p_of_gain(row: TeamResult) -> float | None:

@@ -226,6 +226,7 @@ def try_teams(
     together = TOGETHER.format(
         teams=f"{n_teams} team{'s' * (n_teams != 1)}",
         others="",
+        methods="",
         deferral=AND_DEFERRAL if found.chosen else "",
     )
     tried = TriedTeams(

@@ -83,6 +83,7 @@ def build_teams(data: SourceData) -> Built:
     family = TOGETHER.format(
         teams=SHOWN,
         others=AND_OTHERS if others else "",
+        methods=AND_METHODS,
         deferral=AND_DEFERRAL if found.chosen else "",
     )
     result = TeamingResult(
@@ -102,7 +103,7 @@ def build_teams(data: SourceData) -> Built:
         policies_method=found.method,
         sizes=try_estimate(sizes, evidence, runs.folds, data.seed),
         adding_human=known.adding,
-        multiplicity=MULTIPLICITY.format(family=family + AND_METHODS),
+        multiplicity=MULTIPLICITY.format(family=family),
     )
     predicted = list(subsets(chosen, len(chosen)))
     named = tables(runs, data.items, together, found, predicted=predicted, prefix="team_")

@@ -79,25 +79,27 @@ def test_the_same_comparison_counts_once_and_has_one_p() -> None:
     assert near.adding[0].p_holm == near.rows[0].gain_p_holm == 0.2
 
 
-def test_questions_have_equal_shares_and_other_methods_repeat_them() -> None:
-    published = Method.AS_PUBLISHED
+def test_questions_have_equal_shares_and_other_methods_are_one_of_them() -> None:
     found = together_of(
         gain(0.01, "a", best="a"),
         gain(0.2, "b", best="b"),
         gain(0.04, "other", best="human"),
-        gain(0.002, "a", best="a", method=published),
+        gain(0.002, "a", best="a", method=Method.AS_PUBLISHED),
+        gain(0.5, "other", best="human", method=Method.AVERAGE),
         deferral(0.03),
     )
-    expected = together({"teams": [0.01, 0.2], "others": [0.04], "deferral": [0.03]})
-    assert [row.gain_p_holm for row in found.rows[:3]] == pytest.approx(
-        [*expected["teams"], *expected["others"]]
+    questions = {
+        "teams": [0.01, 0.2],
+        "others": [0.04],
+        "methods": [0.002, 0.5],
+        "deferral": [0.03],
+    }
+    expected = together(questions)
+    assert [row.gain_p_holm for row in found.rows] == pytest.approx(
+        [*expected["teams"], *expected["others"], *expected["methods"]]
     )
     assert [one.gain_p_holm for one in found.chosen] == pytest.approx(expected["deferral"])
-    assert {row.gain_tests for row in found.rows[:3]} == {4}
-    # In the place of the logistic teams
-    again = together({"teams": [0.002], "others": [0.04], "deferral": [0.03]})
-    assert found.rows[3].gain_p_holm == pytest.approx(again["teams"][0])
-    assert found.rows[3].gain_tests == 3
+    assert {row.gain_tests for row in found.rows} == {6}
 
 
 def test_teams_to_compare_with_and_few_test_cases_conclude_nothing() -> None:
