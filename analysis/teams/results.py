@@ -670,23 +670,6 @@ class TeamingResult(TeamResults):
         own = [row for row in pairs if self.partner and row.team.label == self.partner.team.label]
         return next(iter([*own, *pairs]), None)
 
-    @property
-    def evidence_verdict(
-        self,
-    ) -> Annotated[
-        Verdict | None,
-        Concludes(
-            "whether a person's and the most accurate model's evidence correlates, by a Bayesian fit"
-        ),
-    ]:
-        """Verdict on `correlated_pair`; None of two people, whose correlation the model has above 0 whatever the data."""
-        pair = self.correlated_pair
-        found = pair.correlation if pair else None
-        if pair is None or found is None or found.member_kinds.count(MemberKind.HUMAN) == 2:
-            return None
-        n = min(pair.n_items, pair.n_participants) if pair.n_humans else pair.n_items
-        return Verdict.of_interval(found.ci95, n_clusters=n)
-
     def is_of_panel(self, team: Team) -> bool:
         """True if all its members are of the panel, any people counting as such."""
         return all(m.is_human or m.name in self.panel for m in team.members)

@@ -249,7 +249,7 @@ def _deferral(
 
 
 def _shared_evidence(found: TeamingResult, *, is_simulated: bool) -> str:
-    """The correlation of the best pair's evidence; of another pair where that one has no fit."""
+    """The correlation of the best pair's evidence; of another pair where that one has no fit. It describes, and concludes nothing."""
     team = found.correlated_pair
     correlation = team.correlation if team else None
     if team is None or correlation is None:
@@ -257,25 +257,15 @@ def _shared_evidence(found: TeamingResult, *, is_simulated: bool) -> str:
     n_people = correlation.member_kinds.count(MemberKind.HUMAN)
     one, two = ("a simulated participant's", "two simulated participants'") if is_simulated else ("a person's", "two people's")  # fmt: skip
     whose = {0: "the two models'", 2: two}.get(n_people, f"{one} and the model's")
-    too_few = (
-        "there are too few participants or test cases to say whether their errors are independent"
+    zero = (
+        "; in this model it is above 0 whatever the data"
+        if n_people == 2
+        else "; 0 where their errors are independent"
     )
-    independence = {
-        None: too_few,
-        Verdict.ABOVE: "they err on the same test cases more often than they would if their errors were independent",
-        Verdict.BELOW: "one tends to be right where the other is wrong",
-        Verdict.UNCLEAR: "the correlation is not clearly different from zero, so their errors may be independent",
-        Verdict.TOO_FEW: too_few,
-    }[found.evidence_verdict]
-    if n_people == 2:
-        independence = (
-            "in this model the correlation is above 0 whatever the data, so the interval does not tell whether their errors are "
-            "independent"
-        )
     return (
         f"In the Bayesian fit of {team.team.display_name}, {whose} evidence on a test case "
         f"correlates {f.coefficient(correlation.mean)} (95% credible interval "
-        f"{f.coefficient_interval(correlation.ci95)}): {independence}; that team "
+        f"{f.coefficient_interval(correlation.ci95)}{zero}). That team "
         f"was right in {f.percent(team.accuracy)} of {row_noun(team)}, {f.points(team.gain)} points compared with its best member."
     )
 
