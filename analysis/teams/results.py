@@ -301,7 +301,7 @@ class ChosenPolicy:
     gain_verdict: Annotated[
         Verdict | None,
         Concludes(
-            "whether asking where a model is not confident changes its accuracy",
+            "whether asking where a model is not confident raises its accuracy",
             ONE_FAMILY,
             HOLM,
             NEEDED,

@@ -8,7 +8,6 @@ import numpy as np
 import numpy.typing as npt
 
 from analysis.stats.arrays import Bools, Floats, Ints
-from analysis.teams.domain.chance import learns_noise
 from analysis.teams.domain.combination import calibrated
 from analysis.teams.domain.evidence import Names
 from analysis.teams.domain.folds import Draws, Folds, difference, share_intervals
@@ -193,9 +192,7 @@ def policies(runs: Runs, method: Method, of: Sequence[Names] | None = None) -> P
                 )
                 for (share, asked), ci95 in zip(found, intervals, strict=True)
             ]
-            # Thresholds of guessers learn noise, against which the trials that were held out lean
-            is_noise = learns_noise(evidence.of((evidence.names[0], *names)))
-            chosen += _chosen(team, judges, folds, draws, seed, is_noise=is_noise)
+            chosen += _chosen(team, judges, folds, draws, seed)
     words = f"{ORDER} {POLICIES} {CHOSEN.format(folds=coarser(folds, seed).words)}"
     return Policies(tuple(points), tuple(chosen), words)
 
@@ -230,21 +227,19 @@ def _numbers(team: Team, asked: Asked) -> dict[str, Any]:
 
 
 def _chosen(
-    team: Team, judges: Judges, folds: Folds, draws: Draws, seed: int, *, is_noise: bool
+    team: Team, judges: Judges, folds: Folds, draws: Draws, seed: int
 ) -> list[ChosenPolicy]:
-    """is_noise: a gain has neither interval nor p."""
     words = coarser(folds, seed).words
     alone = float(judges.model.mean())
 
     def of(asked: Asked) -> ChosenPolicy:
-        change = difference(asked.points, judges.model, draws)
         return ChosenPolicy(
             **_numbers(team, asked),
             folds=words,
             accuracy_ci95=share_intervals(asked.points[:, None], draws)[0],
             gain=asked.accuracy - alone,
-            gain_ci95=None if is_noise else change.ci95,
-            gain_p=None if is_noise else change.p,
+            gain_ci95=(change := difference(asked.points, judges.model, draws)).ci95,
+            gain_p=change.p,
         )
 
     return [of(asked) for asked in choose_threshold(folds, judges, seed=seed)]

@@ -11,7 +11,7 @@ TEAMS, OTHERS, METHODS, DEFERRAL = "teams", "other models", "other methods", "de
 TOGETHER = (
     "p_holm is Holm's weighted correction over all comparisons as one family, in which each question has an equal share of the 5%: {teams} "
     "against their best member, and against the same team with one person fewer{others}{methods}{deferral}. A comparison that stands in two "
-    "tables, such as that of a model with and without a human, counts once."
+    "tables, such as that of a model with and without a human, counts once; one without a p, and a loss by deferral, counts as p = 1."
 )
 AND_OTHERS = "; each of the study's other models with one human, in the same way"
 AND_DEFERRAL = "; thresholds of deferral"
@@ -42,10 +42,16 @@ def concluded(
     """rows, adding, chosen: before the correction; sizes: numbers of test cases and participants. question: TEAMS or OTHERS, None
     for a team of which nothing is concluded. Comparisons by other methods than `main` are one question of their own.
     """
-    tests: dict[str, dict[Comparison, float | None]] = {}
+    tests: dict[str, dict[Comparison, float]] = {}
+    unknown = set()
 
     def add(name: str, comparison: Comparison, p: float | None) -> None:
-        tests.setdefault(name, {}).setdefault(comparison, p)
+        if comparison in tests.setdefault(name, {}):
+            return
+        # Near chance a comparison lacks a p because of the data: without it, the family would be of those that look different
+        tests[name][comparison] = 1.0 if p is None else p
+        if p is None:
+            unknown.add(comparison)
 
     # Gains come first: near chance, they alone have a p
     for row in rows:
@@ -55,11 +61,13 @@ def concluded(
         if name := question(one.larger_team):
             add(name if one.method == main else METHODS, _change(one), one.gain.p)
     for policy in chosen:
-        add(DEFERRAL, _deferral(policy), policy.gain_p)
+        # Never to ask is among the thresholds: a loss is one of choosing among them
+        is_loss = policy.gain < 0 and policy.gain_p is not None
+        add(DEFERRAL, _deferral(policy), 1.0 if is_loss else policy.gain_p)
     corrected = families.together({name: [*of.values()] for name, of in tests.items()})
-    n_tests = sum(p is not None for values in corrected.values() for p in values)
+    n_tests = sum(map(len, tests.values()))
     after = {
-        comparison: (p, None if p is None else n_tests)
+        comparison: (None, None) if comparison in unknown else (p, n_tests)
         for name, of in tests.items()
         for comparison, p in zip(of, corrected[name], strict=True)
     }

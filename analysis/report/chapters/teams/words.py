@@ -40,7 +40,6 @@ from lib.extremes import highest
 
 DEFERRAL = {
     Verdict.ABOVE: "asking raises the accuracy",
-    Verdict.BELOW: "asking lowers the accuracy",
     Verdict.UNCLEAR: "this is no clear change",
     Verdict.TOO_FEW: f"{TOO_FEW} it changes",
 }

@@ -79,7 +79,8 @@ def test_tables_have_all_teams_and_a_model_with_an_adapter_as_one_member():
     assert any("without intercept" in method for method in own.methods)
 
 
-@pytest.mark.parametrize("verdict", Verdict)
+# A loss by deferral is never concluded
+@pytest.mark.parametrize("verdict", [v for v in Verdict if v is not Verdict.BELOW])
 def test_each_policy_changes_accuracy_as_its_corrected_test_says(verdict: Verdict) -> None:
     """One of two policies of a model has this verdict, the other none."""
     found = teaming()
@@ -89,7 +90,6 @@ def test_each_policy_changes_accuracy_as_its_corrected_test_says(verdict: Verdic
     )
     said = {
         Verdict.ABOVE: "asking raises the accuracy",
-        Verdict.BELOW: "asking lowers the accuracy",
         Verdict.UNCLEAR: "this is no clear change",
         Verdict.TOO_FEW: "to say whether it changes",
     }

@@ -14,7 +14,7 @@ from analysis.teams.domain.deferral import (
 )
 from analysis.teams.domain.folds import Draws, by_item, in_blocks
 from analysis.teams.domain.logistic import coarser
-from analysis.teams.domain.runs import METHODS, Runs
+from analysis.teams.domain.runs import Runs
 from analysis.teams.results import Method, Policy
 from lib.points import points
 from tests.analysis.teams.domain.simulated import held_out_of, make_evidence
@@ -143,15 +143,6 @@ def test_a_team_decides_as_it_says_it_did():
     assert {row.folds for row in other.chosen} == {coarser(folds, 7).words}
     no_one = policies(Runs(evidence.of(model), folds, draws), Method.BAYESIAN)
     assert no_one.points == no_one.chosen == ()
-
-
-@pytest.mark.parametrize(("accuracy", "is_concluded"), [(0.0, False), (0.9, True)])
-def test_thresholds_of_guessers_have_no_p(accuracy: float, *, is_concluded: bool) -> None:
-    evidence = make_evidence(models=(accuracy,), d_human=0.0, seed=1)
-    runs = Runs(evidence, by_item(evidence), Draws.of(evidence, resamples=0))
-    runs.add([evidence.names[1:]], METHODS[Method.LOGISTIC])
-    (row,) = policies(runs, Method.LOGISTIC).chosen
-    assert (row.gain_p is not None) == (row.gain_ci95 is not None) == is_concluded
 
 
 def test_an_invalid_confidence_is_refused():

@@ -47,9 +47,9 @@ def adding(p: float | None, *models: str, method: Method = Method.LOGISTIC) -> A
     return AddingHuman(team, "+".join(("human", *models)), HUMAN, method, change, *SIZES)
 
 
-def deferral(p: float) -> ChosenPolicy:
+def deferral(p: float, change: float = 0.04) -> ChosenPolicy:
     numbers = (0.7, 0.5, 50, 100, 60, 0, 0.6, 0.5, "", None)
-    return ChosenPolicy(Team.of((model("a"),)), Policy.HUMAN, *numbers, 0.04, None, p)
+    return ChosenPolicy(Team.of((model("a"),)), Policy.HUMAN, *numbers, change, None, p)
 
 
 def together_of(*found: object) -> Concluded:
@@ -100,6 +100,16 @@ def test_questions_have_equal_shares_and_other_methods_are_one_of_them() -> None
     )
     assert [one.gain_p_holm for one in found.chosen] == pytest.approx(expected["deferral"])
     assert {row.gain_tests for row in found.rows} == {6}
+
+
+def test_a_family_is_no_smaller_for_comparisons_without_a_p_or_a_loss_by_deferral() -> None:
+    found = together_of(
+        gain(0.02, "a", best="a"),
+        gain(None, "b", best="b"),
+        deferral(0.001, change=-0.04),
+    )
+    assert [(row.gain_p_holm, row.gain_tests) for row in found.rows] == [(0.08, 3), (None, None)]
+    assert [(one.gain_p_holm, one.gain_verdict) for one in found.chosen] == [(1, Verdict.UNCLEAR)]
 
 
 def test_teams_to_compare_with_and_few_test_cases_conclude_nothing() -> None:
