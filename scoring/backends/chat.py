@@ -40,17 +40,11 @@ class ChatGenerator(Remote):
         self.concurrency = options.concurrency
         self.max_tokens = options.writing.max_tokens
         self._marks = Marks(options.writing.think_end_token or "")
-        self._form = Form()
         self._meeting = asyncio.Lock()
         self._is_met = False
         self._policy = before_an_answer(options.policy)
         assert self._portal is not None
         self._stack.enter_context(self._portal.wrap_async_context_manager(self._client))
-
-    @property
-    def takes_schema(self) -> bool:
-        """False once the server has refused one."""
-        return self._form.takes_schema
 
     def identity(self) -> dict[str, Any]:
         """Everything that is known of the model; the server does not say more."""

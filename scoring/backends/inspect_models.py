@@ -78,15 +78,16 @@ class InspectGenerator(Remote):
         self.concurrency = options.concurrency
         self.max_tokens = options.writing.max_tokens
         self._marks = Marks(options.writing.think_end_token or "")
-        self._form, self._limits = Form(), Limits()
+        self._limits = Limits()
         self._policy = before_an_answer(options.policy)
         if options.base_url:
             address = allowed_address(options.base_url)
             key, server = key_of(address) or "none", f"The server at {address.origin}"
             environment = passed_on(os.environ, "")
         else:
-            allowed_provider(options.provider)
-            key, server = "", f"The provider {options.provider}"
+            listed = allowed_provider(options.provider)
+            # Else Inspect takes the key from the provider's own variables
+            key, server = listed.key if listed else "", f"The provider {options.provider}"
             environment = passed_on(os.environ, options.provider)
         begin = {
             "model": options.model,

@@ -279,6 +279,15 @@ def inspect_provider(args: Mapping[str, str]) -> str:
     return "/".join(parts[:2]) if has_service else parts[0]
 
 
+def in_provider(provider: str, model: str) -> str:
+    """A model's name with its provider, as Inspect has it.
+
+    >>> in_provider("anthropic", "claude"), in_provider("anthropic", "anthropic/claude")
+    ('anthropic/claude', 'anthropic/claude')
+    """
+    return model if model.startswith(f"{provider}/") else f"{provider}/{model}"
+
+
 def read_inspect_options(args: Mapping[str, str]) -> InspectOptions:
     """Check and read the arguments of a provider's model that is asked through Inspect.
 

@@ -125,6 +125,7 @@ INSPECT = ModelKind(
     writes=Way(
         open_inspect, read_inspect_options, "model=PROVIDER/NAME, base_url, concurrency, tries"
     ),
+    needs=("address",),
 )
 
 

@@ -76,9 +76,15 @@ class Remote(ABC):
         self.resent = 0
         self.has_answered = False
         self._server = server
+        self._form = Form()
         self._stack = ExitStack()
         self._portal: BlockingPortal | None
         self._portal = self._stack.enter_context(start_blocking_portal())
+
+    @property
+    def takes_schema(self) -> bool:
+        """False once the server has refused one."""
+        return self._form.takes_schema
 
     def generate(
         self,

@@ -11,11 +11,13 @@ from typing import Any
 
 from lib import strict_json
 from scoring.backends.chat import ChatGenerator
-from scoring.backends.http.address import Address, allowed_address
+from scoring.backends.http.address import Address, allowed_address, allowed_provider
 from scoring.backends.http.client import Client, ask_all
 from scoring.backends.http.errors import GaveUpError, RefusedError, clean
-from scoring.backends.options import FIRST_CONTACT, RetryPolicy
-from scoring.backends.registry import CHAT, COMPLETIONS
+from scoring.backends.inspect_models import InspectGenerator
+from scoring.backends.options import FIRST_CONTACT, RetryPolicy, in_provider
+from scoring.backends.registry import CHAT, COMPLETIONS, INSPECT
+from scoring.backends.remote import Remote
 from scoring.domain.backend import ScoringError
 from scoring.domain.generating import Finish, Generated, Message
 
@@ -70,9 +72,13 @@ def model_names(address: Address, policy: RetryPolicy = LISTING) -> list[str]:
 def try_server(kind: str, base_url: str, model: str = "") -> list[Tried]:
     """A line for each thing that a server can do; the first of its models is asked where none is named.
 
+    base_url: for a model of a provider, the provider's name.
+
     Raises:
-        ScoringError: texts may not be sent there.
+        ScoringError: texts may not be sent there, or Inspect cannot open the model.
     """
+    if kind == INSPECT.name:
+        return _try_provider(base_url, model)
     address, names, why = (
         allowed_address(base_url),
         list[str](),
@@ -103,20 +109,32 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def _try_chat(address: Address, base_url: str, model: str) -> list[Tried]:
+    return _try_messages(ChatGenerator, {"base_url": base_url, "model": model})
+
+
+def _try_provider(provider: str, model: str) -> list[Tried]:
+    allowed_provider(provider)
+    if not model:
+        return [Tried("Answers", None, "Name a model to ask: providers' libraries list none.")]
+    return _try_messages(InspectGenerator, {"model": in_provider(provider, model)})
+
+
+def _try_messages(
+    open_it: Callable[[Mapping[str, str]], Remote], at: Mapping[str, str]
+) -> list[Tried]:
     """Each way at the same time, so that a page waits no longer than for one."""
     args = {
-        "base_url": base_url,
-        "model": model,
+        **at,
         "max_tokens": "1024",
         "timeout": f"{ONCE.attempt_s:g}",
         "retry_seconds": f"{ONCE.total_s:g}",
         "tries": "1",
     }
     with (
-        closing(ChatGenerator(args)) as plain,
-        closing(ChatGenerator(args)) as with_tokens,
-        closing(ChatGenerator(args)) as with_schema,
-        closing(ChatGenerator(args | {"temperature": "0"})) as at_zero,
+        closing(open_it(args)) as plain,
+        closing(open_it(args)) as with_tokens,
+        closing(open_it(args)) as with_schema,
+        closing(open_it(args | {"temperature": "0"})) as at_zero,
         ThreadPoolExecutor(4) as threads,
     ):
         question = [Message("user", QUESTION)]
@@ -128,7 +146,7 @@ def _try_chat(address: Address, base_url: str, model: str) -> list[Tried]:
         if isinstance(answer, str):
             return [Tried("Answers", False, answer)]
         return [
-            _said(model, answer),
+            _said(at["model"], answer),
             _gives_tokens(tokens.result()),
             _keeps_schema(schema.result(), takes=with_schema.takes_schema),
             _takes_zero(zero.result()),

@@ -210,10 +210,10 @@ class QueueForm(FoldedForm, ServerChoice, ScoredForm):
 
     def named_args(self, cleaned: Mapping[str, Any]) -> dict[str, str]:
         server, kind = self.server_of(cleaned["model"]), known_kind(cleaned["backend"])
-        args = {} if server is None else {"base_url": server.address}
-        if kind.named_by and cleaned.get("named"):
-            args[kind.named_by] = cleaned["named"]
-        return args
+        if server is not None:
+            return self.args_at(server, cleaned.get("named") or "")
+        named = cleaned.get("named")
+        return {kind.named_by: named} if kind.named_by and named else {}
 
     def clean_custom_prompt(self) -> str:
         return with_unix_newlines(self.cleaned_data["custom_prompt"])
@@ -329,10 +329,11 @@ class ModelForm(ServerChoice):
             needed = [self[name] for name in (("model",) if is_named else ("base_url", "model"))]
             if missing := [str(f.label) for f in needed if not cleaned[f.name].strip()]:
                 raise ScoringError(f"A {kind.label} needs: {', '.join(missing)}.")
-            base_url = server.address if server else cleaned["base_url"].strip()
-            if base_url:
+            if server is None and (base_url := cleaned["base_url"].strip()):
                 args |= {"base_url": base_url}
-        if kind is not None and kind.named_by:
+        if server is not None:
+            args |= self.args_at(server, cleaned["model"].strip())
+        elif kind is not None and kind.named_by:
             args = with_folders(args | {kind.named_by: cleaned["model"]})
         costs = {name: cleaned[name] for name in self.COSTS}
         has_no_price = costs["price_in"] is None and costs["price_out"] is None

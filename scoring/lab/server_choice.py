@@ -8,6 +8,8 @@ from django.urls import reverse
 from django.utils.functional import cached_property
 
 from scoring.backends.http.address import NotAllowedError, parse_address
+from scoring.backends.options import in_provider
+from scoring.backends.registry import INSPECT
 from scoring.models import ModelServer
 from scoring.services.servers import By, usable_by
 
@@ -55,6 +57,12 @@ class ServerChoice(forms.Form):
         """The kind that was chosen by itself or with a server."""
         server = self.server_of(chosen)
         return chosen if server is None else server.kind
+
+    def args_at(self, server: ModelServer, model: str) -> dict[str, str]:
+        """Arguments that lead to this model of the server; model: empty where none is named yet."""
+        if server.kind == INSPECT.name:
+            return {"model": in_provider(server.address, model)} if model else {}
+        return {"base_url": server.address} | ({"model": model} if model else {})
 
     def say_not_allowed(self, error: Exception, base_url: str) -> None:
         """Let the page say who can allow the address."""

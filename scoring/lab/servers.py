@@ -15,7 +15,7 @@ from experiment.lab.access import for_askers, for_site_admins, user_of
 from lib.opened import Edit, OpenedForm, held
 from lib.pages import refused, say_saved, show
 from scoring.backends.http.address import allowed_address
-from scoring.backends.registry import LISTED
+from scoring.backends.registry import INSPECT, LISTED
 from scoring.backends.trying import model_names, try_server
 from scoring.domain.backend import ScoringError
 from scoring.models import ModelServer
@@ -49,7 +49,7 @@ class ServerForm(OpenedForm, forms.ModelForm[ModelServer]):
         widgets = {"users": forms.CheckboxSelectMultiple}
         help_texts = {
             "name": "Members see it in the list of servers.",
-            "address": "https://HOST, with or without /v1. A server on this machine: http://localhost:PORT.",
+            "address": "https://HOST, with or without /v1. A server on this machine: http://localhost:PORT. A provider through Inspect: its name, such as anthropic.",
             "is_for_all": "Otherwise only the accounts below may use it.",
             "monthly_limit": "A run that would exceed it stops, and can continue when you raise the limit or in the next month. It needs both prices.",
             "is_active": "No run uses a server that is not in use, whatever the settings say.",
@@ -95,7 +95,7 @@ class TryForm(forms.Form):
         label="Model",
         required=False,
         max_length=MOST_MODEL,
-        help_text="If empty, the first that the server lists.",
+        help_text="If empty, the first that the server lists. A provider through Inspect needs one.",
     )
 
 
@@ -177,6 +177,8 @@ def remove(request: HttpRequest, pk: int) -> HttpResponse:
 def models(request: HttpRequest, pk: int) -> HttpResponse:
     """Names of a server's models, for those who may use it."""
     found = get_object_or_404(services.usable_by(user_of(request)), pk=pk)
+    if found.kind == INSPECT.name:
+        return JsonResponse({"models": []})
     try:
         return JsonResponse({"models": model_names(allowed_address(found.address))})
     except ScoringError as error:

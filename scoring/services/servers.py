@@ -21,8 +21,9 @@ from lib.jobs.leases import NO_RIGHT, Lease, NoRightError
 from lib.jobs.models import NOBODY
 from lib.opened import Edit
 from lib.sealed import WrongKeyError
-from scoring.backends.http.address import Listed, parse_address
-from scoring.backends.registry import LISTED, Place, place_of
+from scoring.backends.http.address import Listed, parse_address, provider_place
+from scoring.backends.options import read_inspect_options
+from scoring.backends.registry import INSPECT, LISTED, Place, kind_of
 from scoring.domain.backend import ScoringError
 from scoring.domain.generating import Prices, Usage
 from scoring.models import (
@@ -67,7 +68,7 @@ def save(
     elif before is not None and before.has_key and before.place != server.place:
         # Else whoever is at the new address would be sent it
         raise ValidationError(
-            {"address": "The stored key belongs to another host or port. Replace or remove it."}
+            {"address": "The stored key belongs to another address. Replace or remove it."}
         )
     if server.has_key:
         _check_encrypted(server)
@@ -100,14 +101,21 @@ def _check(server: ModelServer) -> None:
     server.place = ""
     if server.address:
         try:
-            address = parse_address(server.address)
+            if server.kind == INSPECT.name:
+                server.address = server.address.strip().lower().removeprefix("inspect:")
+                provider = read_inspect_options({"model": f"{server.address}/NAME"}).provider
+                if provider != server.address:
+                    raise ScoringError(f"“{server.address}” is not the name of a provider.")
+                server.place = provider_place(provider)
+            else:
+                address = parse_address(server.address)
+                server.address, server.place = str(address), address.place
         except ScoringError as error:
             raise ValidationError({"address": str(error)}) from error
-        server.address, server.place = str(address), address.place
         same = ModelServer.objects.filter(place=server.place).exclude(pk=server.pk).first()
         if same is not None:
             raise ValidationError(
-                {"address": f"The server “{same.name}” has this host and port already."}
+                {"address": f"The server “{same.name}” has this address already."}
             )
     has_prices = [server.price_in is not None, server.price_out is not None]
     if any(has_prices) and not all(has_prices):
@@ -119,7 +127,7 @@ def _check(server: ModelServer) -> None:
 
 def _check_encrypted(server: ModelServer) -> None:
     """A key is refused here that no request would be sent with."""
-    if not server.address:
+    if not server.address or server.kind == INSPECT.name:
         return
     address = parse_address(server.address)
     if address.scheme == "http" and not address.is_here:
@@ -171,9 +179,16 @@ def checked(kind: str, args: Any, by: By) -> ModelServer | None:
     Raises:
         ScoringError: it is not in use, or this person may not use it.
     """
-    if place_of(kind) != Place.SERVER or not args.get("base_url"):
+    found = kind_of(kind)
+    if found is None or found.place != Place.SERVER:
         return None
-    server = ModelServer.objects.filter(place=parse_address(args["base_url"]).place).first()
+    if args.get("base_url"):
+        place = parse_address(args["base_url"]).place
+    elif found.provider:
+        place = provider_place(found.provider(args))
+    else:
+        return None
+    server = ModelServer.objects.filter(place=place).first()
     if server is None:
         return None
     if not server.is_active:

@@ -70,13 +70,13 @@ class Address:
 
 @dataclass(frozen=True)
 class Listed:
-    """A server of the site's list, by its host and port, and its key; empty where it has none."""
+    """A server of the site's list, by its host and port or as a provider, and its key; empty where it has none."""
 
     place: str
     key: str = field(default="", repr=False)
 
 
-# Functions that find a server of the site's list by its host and port. The app adds one: backends know no database
+# Functions that find a server of the site's list by its place. The app adds one: backends know no database
 LISTED: list[Callable[[str], Listed | None]] = []
 
 
@@ -191,11 +191,14 @@ def allowed_address(base_url: str) -> Address:
         ScoringError: it is no address, or its host or port is not allowed.
     """
     address = parse_address(base_url)
-    found = next((listed for find in LISTED if (listed := find(address.place))), None)
-    address = replace(address, listed=found)
-    if found is None:
+    address = replace(address, listed=_find_listed(address.place))
+    if address.listed is None:
         check_allowed(address, allowed_servers())
     return address
+
+
+def _find_listed(place: str) -> Listed | None:
+    return next((listed for find in LISTED if (listed := find(place))), None)
 
 
 def allowed_servers(address: Address | None = None) -> Sequence[str]:
@@ -208,18 +211,26 @@ def allowed_servers(address: Address | None = None) -> Sequence[str]:
     return [*servers, address.listed.place]
 
 
-def allowed_provider(provider: str) -> None:
-    """Let texts go to this provider, whose address its own library knows.
+def provider_place(provider: str) -> str:
+    """A provider whose address its own library knows, as settings and the site's list name it."""
+    return f"inspect:{provider}"
+
+
+def allowed_provider(provider: str) -> Listed | None:
+    """What the site's list says of this provider, if texts may be sent there; None where only the setting names it.
 
     Raises:
-        ScoringError: the setting SCORING_HOSTS does not name it.
+        ScoringError: neither names it.
     """
+    place = provider_place(provider)
+    found = _find_listed(place)
     allowed = allowed_servers()
-    if f"inspect:{provider}" not in allowed:
+    if found is None and place not in allowed:
         raise ScoringError(
-            f"Texts may not be sent to the provider {provider}. Add inspect:{provider} to the setting SCORING_HOSTS (now "
-            f"{', '.join(allowed) or 'empty'})."
+            f"Texts may not be sent to the provider {provider}. A site administrator can add it on the page Model servers, or add "
+            f"{place} to the setting SCORING_HOSTS (now {', '.join(allowed) or 'empty'})."
         )
+    return found
 
 
 def inspect_python() -> str:

@@ -17,7 +17,13 @@ from benchmarks.completions.stub import CompletionsStub
 from experiment.models import AuditEvent, Study
 from lib.sealed import WrongKeyError, seal, unseal
 from scoring.backends.completions.probe import SENTENCES
-from scoring.backends.http.address import allowed_address, key_of, parse_address
+from scoring.backends.http.address import (
+    allowed_address,
+    allowed_provider,
+    key_of,
+    parse_address,
+)
+from scoring.backends.opening import check_server
 from scoring.backends.tokenizers import load_tokenizer
 from scoring.checks import server_keys_open
 from scoring.domain.backend import ScoringError
@@ -42,7 +48,7 @@ def boss() -> Any:
 
 
 def server_at(url: str, boss: Any, *, key: str | None = KEY, users: Any = (), **values: Any) -> Any:
-    made = ModelServer(name=values.pop("name", "Provider"), kind="chat", address=url, **values)
+    made = ModelServer(**{"name": "Provider", "kind": "chat", "address": url} | values)
     return servers.save(made, boss, users=users, key=key)
 
 
@@ -109,7 +115,7 @@ class TestKeys:
     def test_it_does_not_follow_the_server_to_another_address(self, boss: Any) -> None:
         server = server_at("https://api.example.org", boss)
         server.address = "https://elsewhere.example.org"
-        with pytest.raises(ValidationError, match="belongs to another host"):
+        with pytest.raises(ValidationError, match="belongs to another address"):
             servers.save(server, boss)
         servers.save(server, boss, key="another")
         assert server.open_key() == "another"
@@ -325,3 +331,23 @@ class TestScoring:
         choice = finished(choose(reopen(choice)))
         read = sum(row.prompt_tokens for row in choice.choices.all())
         assert servers.spent(server, run.created_at.date()) == of_scores + 2 * Decimal(read) / 1000
+
+
+def test_a_provider_of_the_list_needs_no_setting_and_has_its_own_key(
+    boss: Any, settings: Any
+) -> None:
+    settings.SCORING_HOSTS = []
+    with pytest.raises(ValidationError, match="with one of the providers"):
+        server_at("nobody", boss, kind="inspect", name="No provider")
+    server = server_at(" Anthropic ", boss, kind="inspect", is_for_all=False)
+    assert (server.address, server.place) == ("anthropic", "inspect:anthropic")
+    args = {"model": "anthropic/claude"}
+    check_server("inspect", args)
+    assert allowed_provider("anthropic").key == KEY
+    assert servers.checked("inspect", args, boss) == server
+    with pytest.raises(ScoringError, match="may not use the model server"):
+        servers.checked("inspect", args, make_user("eve"))
+    with pytest.raises(ScoringError, match="Texts may not be sent to the provider openai/azure"):
+        check_server("inspect", {"model": "openai/azure/gpt"})
+    with pytest.raises(ValidationError, match="has this address already"):
+        server_at("anthropic", boss, kind="inspect", name="Again")

@@ -18,9 +18,13 @@ from django.conf import LazySettings
 from scoring.backends import inspect_models
 from scoring.backends.http.address import parse_address
 from scoring.backends.opening import open_generator
+from scoring.backends.trying import try_server
 from scoring.domain.backend import NoAnswerError, ScoringError
 from scoring.domain.generating import Finish, Generated, Generator, Message, Usage
+from scoring.models import ModelServer
+from scoring.services import servers
 from tests.conftest import ROOT
+from tests.factories import make_user
 from tests.scoring.backends.chat import stub as chat_stub
 from tests.scoring.backends.chat.stub import ChatStub
 from tests.scoring.backends.inspect_models.stubs import AnthropicStub, ResponsesStub
@@ -208,3 +212,16 @@ def test_a_provider_without_its_key_says_so(
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     with pytest.raises(ScoringError, match=r"Inspect cannot open openai/gpt.*OPENAI_API_KEY"):
         open_generator("inspect", {"model": "openai/gpt-4o"})
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_provider_of_the_sites_list_is_sent_the_stored_key_and_tried(
+    site: LazySettings, stub: ChatStub, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_BASE_URL", f"{stub.url}/v1")
+    monkeypatch.setenv("OPENAI_API_KEY", "another")
+    made = ModelServer(name="OpenAI", kind="inspect", address="openai")
+    server = servers.save(made, make_user("boss", is_superuser=True), key=KEY)
+    tried = {line.name: line.works for line in try_server(server.kind, server.address, MODEL)}
+    assert tried["Answers"]
+    assert all(f"Bearer {KEY}" in sent.values() for sent in stub.headers)
