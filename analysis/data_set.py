@@ -2,8 +2,10 @@
 
 import csv
 import io
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from hashlib import sha256
 from typing import Any
 
 import numpy as np
@@ -112,15 +114,16 @@ def more_tables(study: Study, query: TrialQuery, form: Form) -> MoreTables:
         yield Table("itemscores", "language models on these test cases", SCORES, in_blocks(scores))
         joined = [column for _place, column in _of_trials(study)]
         for name, method in pairs.models:
+            short = short_name(name)
             if method == CHOICE:
                 margin = f"margin_nats of {name} when it was asked."
                 right = f"model_correct of {name} when it was asked."
-                joined.append(Column(f"margin_nats__{name}", margin, "number", null="not asked"))
-                joined.append(Column(f"choice_correct__{name}", right, "number", null="not asked"))
+                joined.append(Column(f"margin_nats__{short}", margin, "number", null="not asked"))
+                joined.append(Column(f"choice_correct__{short}", right, "number", null="not asked"))
             else:
                 hard, right = f"difficulty under {name}.", f"model_correct of {name}."
-                joined.append(Column(f"difficulty__{name}", hard, "number", null="not scored"))
-                joined.append(Column(f"model_correct__{name}", right, "number", null="not scored"))
+                joined.append(Column(f"difficulty__{short}", hard, "number", null="not scored"))
+                joined.append(Column(f"model_correct__{short}", right, "number", null="not scored"))
         blocks = _joined(study, query, form, pairs)
         yield Table("trialsmodels", "each trial combined with each model", joined, blocks)
         rows = list(_predictions(study, query, held, teams))
@@ -131,6 +134,19 @@ def more_tables(study: Study, query: TrialQuery, form: Form) -> MoreTables:
             yield Table("teampredictions", about, PREDICTIONS, in_blocks(rows))
 
     return tables
+
+
+def short_name(model: str) -> str:
+    """A model's name in names of columns: with `choice_correct__` before it at most 32 characters, as Stata has them, and the
+    same in every data set. A name that cannot stand there as it is has four digits of its SHA-256 behind it.
+
+    >>> short_name("gpt2"), short_name("lab/right-plain"), short_name("lab/Right.plain")
+    ('gpt2', 'right_plain_d187', 'right_plain_6e80')
+    """
+    if re.fullmatch(r"[a-z0-9_]{1,16}", model):
+        return model
+    readable = re.sub(r"[^a-z0-9]+", "_", model.rpartition("/")[2].lower()).strip("_")[:11]
+    return f"{readable}_{sha256(model.encode()).hexdigest()[:4]}".lstrip("_")
 
 
 def _of_trials(study: Study) -> list[tuple[int, Column]]:

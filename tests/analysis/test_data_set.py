@@ -84,10 +84,10 @@ def test_models_and_trials_join(study: Study, tmp_path: Path) -> None:
     beside = joined.merge(scores, on=key, how="left")
     assert len(beside) == len(joined)
     pd.testing.assert_series_equal(
-        beside["difficulty"], joined["difficulty__lab/one"], check_names=False
+        beside["difficulty"], joined["difficulty__one_6916"], check_names=False
     )
     tests = joined["item_key"].str.contains("catch")
-    assert joined.loc[~tests, "model_correct__lab/one"].notna().all()
+    assert joined.loc[~tests, "model_correct__one_6916"].notna().all()
     assert set(items["item_key"]) == set(trials["item_key"])
     assert AuditEvent.objects.filter(action="exported").count() == 1
 
@@ -104,8 +104,8 @@ def test_a_model_that_was_asked_has_rows_beside_those_of_its_scores(study: Study
     assert (asked[["margin_nats", "model_correct"]] == [0, 0.5]).all(axis=None)
     assert scores.loc[scores["model_method"] == "perplexity", "model_correct"].notna().all()
     joined = table(study, TrialQuery(), "trialsmodels")
-    assert set(joined["margin_nats__lab/one"].dropna()) == {0}
-    assert set(joined["choice_correct__lab/one"].dropna()) == {0.5}
+    assert set(joined["margin_nats__one_6916"].dropna()) == {0}
+    assert set(joined["choice_correct__one_6916"].dropna()) == {0.5}
 
 
 def test_trials_beside_models_tell_own_answers_from_those_after_advice() -> None:
