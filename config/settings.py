@@ -79,8 +79,13 @@ TEMPLATES = [
     {
         "BACKEND": "django.template.backends.django.DjangoTemplates",
         "DIRS": [BASE_DIR / "templates"],
-        "APP_DIRS": True,
         "OPTIONS": {
+            "loaders": [
+                (
+                    "django.template.loaders.cached.Loader",
+                    ["lib.wrapped.Loader", "django.template.loaders.app_directories.Loader"],
+                )
+            ],
             "builtins": ["lib.templatetags.panels", "lib.templatetags.scripts"],
             "context_processors": [
                 "django.template.context_processors.request",

@@ -22,6 +22,7 @@ from experiment.lab.access import LabRequest, for_field, for_study, is_lead, use
 from experiment.models import Item, ResearchField, SavedView, Study
 from experiment.services.curation.together import Act
 from experiment.services.rights import studies_with
+from lib.templatetags.panels import is_box
 
 ANY = ("", "any")
 MARKS = (
@@ -112,8 +113,8 @@ def field(request: HttpRequest, research_field: ResearchField) -> HttpResponse:
         "research_field": research_field,
         "section": "fields",
         "form": form,
-        "choices": [each for each in fields if each.widget_type != "checkbox"],
-        "boxes": [each for each in fields if each.widget_type == "checkbox"],
+        "choices": [each for each in fields if not is_box(each)],
+        "boxes": [each for each in fields if is_box(each)],
         "query": form.query if is_valid else "",
         "acts": [act for act in Act if act != Act.RETIRE or is_lead(request)],
         "columns": FIELD_COLUMNS,

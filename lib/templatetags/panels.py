@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from django import template
+from django.forms import BoundField, CheckboxInput
 from django.shortcuts import resolve_url
 from django.template.defaultfilters import date
 from django.utils.html import format_html, format_html_join
@@ -77,6 +78,12 @@ def _css(style: str) -> str:
 
 def _heard(words: str) -> str:
     return format_html('<span class="visually-hidden"> {}</span>', words) if words else ""
+
+
+@register.filter
+def is_box(field: BoundField) -> bool:
+    """True for one box to tick, whose label follows it."""
+    return isinstance(field.field.widget, CheckboxInput)
 
 
 @register.simple_tag
