@@ -14,7 +14,8 @@ from uuid import UUID
 
 from django.db import DatabaseError, connections, router
 from django.db.models import Field, Model, QuerySet
-from django.db.models.sql import InsertQuery
+from django.db.models.sql import InsertQuery, Query
+from django.db.models.sql.compiler import SQLCompiler
 
 Row = TypeVar("Row", covariant=True)
 
@@ -42,6 +43,30 @@ class Prepared(Generic[Row]):
         return rows
 
 
+class _Query(Query):
+    """A query that has a compiler already."""
+
+    written: "_Compiler"
+
+    def get_compiler(self, *_: Any, **__: Any) -> "_Compiler":
+        return self.written
+
+
+class _Compiler(SQLCompiler):
+    """Asks the SQL that it wrote when it was made, each time with the parameters that it was given last."""
+
+    def __init__(self, query: _Query, connection: Any, using: str) -> None:
+        super().__init__(query, connection, using)
+        self.sql, params = self.as_sql()
+        self.params = list(params)
+        self.new_cursor = getattr(connection, "prepared_cursor", connection.cursor)
+
+    def execute_sql(self, *_: Any, **__: Any) -> Any:
+        with self.new_cursor() as cursor:
+            cursor.execute(self.sql, self.params)
+            return [cursor.fetchall()]
+
+
 class _Written:
     """A query set whose SQL stays as it is, on one connection; for one thread."""
 
@@ -52,30 +77,24 @@ class _Written:
         self.queryset = build(*first)
         self.alias = self.queryset.db
         self.connection = connections[self.alias]
-        self.cursor = getattr(self.connection, "prepared_cursor", self.connection.cursor)
-        self.compiler = self.queryset.query.get_compiler(self.alias)
-        self.sql, params = self.compiler.as_sql()
-        self.params = list(params)
+        self.make_rows = self.queryset._iterable_class
+        query = cast(_Query, self.queryset.query.chain(_Query))
+        query.written = self.compiler = _Compiler(query, self.connection, self.alias)
+        self.queryset.query = query
         # Which value stands at which parameter; the others are always the same
         self.places: dict[int, int] = {}
         for k, (_, other) in enumerate(examples):
             sql, params = build(*first[:k], other, *first[k + 1 :]).query.sql_with_params()
-            changed = [n for n, param in enumerate(params) if param != self.params[n]]
-            if sql != self.sql or not changed:
+            changed = [n for n, param in enumerate(params) if param != self.compiler.params[n]]
+            if sql != self.compiler.sql or not changed:
                 raise ValueError(f"value {k} changes another thing than parameters of the query")
             self.places |= dict.fromkeys(changed, k)
-        self.queryset.query.get_compiler = lambda *_, **__: self.compiler  # type: ignore[method-assign]
 
     def rows(self, values: tuple[Any, ...]) -> list[Any]:
         given = [self._adapted(value) for value in values]
-        params = list(self.params)
         for n, k in self.places.items():
-            params[n] = given[k]
-        with self.cursor() as cursor:
-            cursor.execute(self.sql, params)
-            found = [cursor.fetchall()]
-        self.compiler.execute_sql = lambda *_, **__: found
-        rows: list[Any] = list(cast("Iterable[Any]", self.queryset._iterable_class(self.queryset)))
+            self.compiler.params[n] = given[k]
+        rows: list[Any] = list(cast("Iterable[Any]", self.make_rows(self.queryset)))
         return rows
 
     def _adapted(self, value: Any) -> Any:

@@ -101,7 +101,7 @@ def test_it_takes_locks_within_a_transaction() -> None:
         )
         assert find(person.pk) == [person]
         if connection.vendor == "postgresql":
-            assert "FOR NO KEY UPDATE" in find._local.written.sql
+            assert "FOR NO KEY UPDATE" in find._local.written.compiler.sql
 
 
 def stored(row: Participant | Trial) -> dict[str, object]:

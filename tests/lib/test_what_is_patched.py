@@ -21,6 +21,7 @@ READ: dict[str, dict[Any, str]] = {
         query.ModelIterable: "808b7a3ce846",
         query.ValuesListIterable: "733d8924be99",
         query.FlatValuesListIterable: "3953b1aad773",
+        Query.chain: "8fe79719a121",
         Query.get_compiler: "e4f5a2509c95",
         Query.sql_with_params: "ea303db591a7",
         SQLCompiler.execute_sql: "c1be0e0faedc",
