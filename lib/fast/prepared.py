@@ -8,13 +8,12 @@ import threading
 from collections.abc import Callable, Iterable
 from datetime import datetime
 from enum import Enum
-from functools import cache
 from typing import Any, Generic, TypeVar, cast
 from uuid import UUID
 
-from django.db import DatabaseError, connections, router
-from django.db.models import Field, Model, QuerySet
-from django.db.models.sql import InsertQuery, Query
+from django.db import connections
+from django.db.models import QuerySet
+from django.db.models.sql import Query
 from django.db.models.sql.compiler import SQLCompiler
 
 Row = TypeVar("Row", covariant=True)
@@ -106,57 +105,3 @@ class _Written:
         if isinstance(value, UUID) and not self.connection.features.has_native_uuid_field:
             return value.hex
         return value
-
-
-def insert(row: Model) -> None:
-    """As `row.save(force_insert=True)` of a model without parents and signals, whose SQL is written once."""
-    connection = connections[router.db_for_write(type(row))]
-    columns = _columns(type(row))
-    values = [field.get_db_prep_save(field.pre_save(row, True), connection) for field in columns]
-    with connection.cursor() as cursor:
-        cursor.execute(_insert_sql(type(row), connection.alias), values)
-        row.pk = cursor.fetchone()[0]
-    row._state.adding, row._state.db = False, connection.alias
-
-
-def update(row: Model, *names: str) -> None:
-    """As `row.save(update_fields=names)`, likewise; DatabaseError where the row is gone."""
-    connection = connections[router.db_for_write(type(row))]
-    columns = _columns(type(row), names)
-    values = [field.get_db_prep_save(field.pre_save(row, False), connection) for field in columns]
-    with connection.cursor() as cursor:
-        cursor.execute(_update_sql(type(row), connection.alias, names), [*values, row.pk])
-        if cursor.rowcount != 1:
-            raise DatabaseError(f"{row!r} is not stored any more")
-
-
-@cache
-def _columns(model: type[Model], names: tuple[str, ...] = ()) -> list[Field[Any, Any]]:
-    """The model's own columns but its key; those of these names."""
-    fields = (field for field in model._meta.local_concrete_fields if not field.primary_key)
-    return [field for field in fields if not names or field.name in names]
-
-
-def _key(model: type[Model]) -> Field[Any, Any]:
-    key = model._meta.pk
-    assert key is not None
-    return key
-
-
-@cache
-def _insert_sql(model: type[Model], alias: str) -> str:
-    query = InsertQuery(model)
-    query.insert_values(_columns(model), [model()])
-    compiler = query.get_compiler(alias)
-    compiler.returning_fields = [_key(model)]
-    [(sql, _)] = compiler.as_sql()
-    return str(sql)
-
-
-@cache
-def _update_sql(model: type[Model], alias: str, names: tuple[str, ...]) -> str:
-    quote = connections[alias].ops.quote_name
-    table, key = quote(model._meta.db_table), quote(_key(model).attname)
-    changes = [f"{quote(field.attname)} = %s" for field in _columns(model, names)]
-    assert len(changes) == len(names)
-    return f"UPDATE {table} SET {', '.join(changes)} WHERE {key} = %s"  # noqa: S608 (names of ours alone)
