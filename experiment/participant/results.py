@@ -1,4 +1,4 @@
-"""What the debrief lists: the abstracts that a participant judged, which versions were the originals, and advice."""
+"""The list of the debrief: abstracts that a participant judged, which versions were the originals, and advice."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace

@@ -1,6 +1,6 @@
 """Queries whose SQL is written once, for the few that every participant's page asks.
 
-Writing a query's SQL costs more than asking it: a third of a page's CPU. From one page to the next only values change;
+Writing a query's SQL costs more than asking it: two fifths of a page's CPU. From one page to the next only values change;
 each is found among the parameters by writing the query for two values of it.
 """
 
