@@ -113,14 +113,12 @@ from analysis.report.chapters.models.results import (
 )
 from analysis.report.chapters.models.words import agreement_page, integration_page
 from analysis.report.chapters.participants.figures import exposures, flow, reaction_times
-from analysis.report.chapters.participants.results import (
-    Flow,
+from analysis.report.chapters.participants.results import Participants, build_participants
+from analysis.report.chapters.participants.results.flow import Flow, build_flow
+from analysis.report.chapters.participants.results.trials import (
     ItemExposures,
-    Participants,
     ReactionTimes,
     build_exposures,
-    build_flow,
-    build_participants,
     build_reaction_times,
 )
 from analysis.report.chapters.participants.words import (

@@ -8,25 +8,34 @@ from benchmarks.trust.strikes import (
     advised,
     backups,
     clients,
+    database,
     fuzzing,
     load,
+    network,
     processes,
     surroundings,
 )
-from benchmarks.trust.strikes.clients import answers, consents, held, pages, rows_held, writing_held
+from benchmarks.trust.strikes.database import (
+    answers,
+    consents,
+    held,
+    pages,
+    rows_held,
+    writing_held,
+)
 
 POSTGRESQL, SQLITE = (Database.POSTGRESQL,), (Database.SQLITE,)
 R, P, S, F = Part.REQUESTS, Part.PROCESSES, Part.SURROUNDINGS, Part.FUZZ
 FAULTS = (
     Fault("sent-again", "Answers sent 50 times, changed, after going back, and while reloading", R, clients.sent_again),
     Fault("two-tabs", "The same participant in two tabs", R, clients.two_tabs),
-    Fault("network-cut", "Connections cut during requests and responses, or slow", R, clients.cut_and_slow),
-    Fault("half-sent", "Forms whose body is cut off", R, clients.half_sent),
-    Fault("connections-ended", "The site's database connections closed every 1.5 s", R, clients.connections_ended, POSTGRESQL),
+    Fault("network-cut", "Connections cut during requests and responses, or slow", R, network.cut_and_slow),
+    Fault("half-sent", "Forms whose body is cut off", R, network.half_sent),
+    Fault("connections-ended", "The site's database connections closed every 1.5 s", R, database.connections_ended, POSTGRESQL),
     Fault("study-held", "The study's row locked for 25 s", R, partial(held, partial(rows_held, "experiment_study"), answers), POSTGRESQL),
     Fault("counters-held", "The counters of all test cases locked for 25 s", R, partial(held, partial(rows_held, "experiment_itemcount"), consents), POSTGRESQL),
     Fault("file-held", "The database's write lock held for 25 s", R, partial(held, writing_held, pages), SQLITE),
-    Fault("rules-changed", "New exclusion rules applied to many participants", R, clients.rules_changed),
+    Fault("rules-changed", "New exclusion rules applied to many participants", R, database.rules_changed),
     Fault("same-ids", "16 IDs of a recruitment site, each in 4 browsers at once", R, clients.same_ids),
     Fault("many-starts", "64 people start at once, 20 times", R, clients.many_starts),
     Fault("web-killed", "Web server killed and restarted", P, partial(processes.struck, processes.killed, 2, 6)),

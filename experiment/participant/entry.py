@@ -11,12 +11,13 @@ from django.utils.translation import gettext as _
 
 from experiment.domain.recruitment_ids import is_of_site
 from experiment.models import ConsentVersion, Participant, Study
-from experiment.participant import identity, showing
+from experiment.participant import identity
 from experiment.participant.forms import DemographicsForm
 from experiment.participant.guards import resume, shows_problems
 from experiment.participant.pay import pay_told
 from experiment.participant.problems import BadLinkError, problem
-from experiment.participant.showing import go_on, is_preview
+from experiment.participant.rendering import is_preview, url_of
+from experiment.participant.showing import go_on
 from experiment.services import consenting
 from experiment.services.advisers import freeze_to_try, is_advised
 from experiment.services.channels import (
@@ -167,7 +168,7 @@ def _of_visit(request: HttpRequest, study: Study, seen: identity.Entry | None) -
     is_under_way = other is not None and not other.has_ended
     return {
         "entry": identity.for_form(study, seen) if seen and not is_preview(request) else "",
-        "begun_url": showing.url_of(other) if other and is_under_way else "",
+        "begun_url": url_of(other) if other and is_under_way else "",
     }
 
 
@@ -234,7 +235,7 @@ def decline(request: HttpRequest, study: Study, seen: identity.Entry | None) -> 
     """Nothing was stored, and nothing is; unless this visitor agreed in another tab meanwhile."""
     participant = identity.read_participant(request, study)
     if participant is not None and (seen is None or seen.may_be(participant)):
-        url = showing.url_of(participant)
+        url = url_of(participant)
         return problem(request, "already_taking_part", study=study, action_url=url)
     external = seen.external if seen else NO_EXTERNAL_IDS
     context = {"study": study, "ending": ending(study, external)}

@@ -11,8 +11,9 @@ from django.views.decorators.http import require_http_methods
 
 from experiment.domain.assignment import NoItemLeftError
 from experiment.models import Participant, Study
-from experiment.participant import identity, showing
+from experiment.participant import identity
 from experiment.participant.problems import problem
+from experiment.participant.rendering import redirect_to
 from experiment.services.channels import NO_EXTERNAL_IDS, count_unfilled_link, ending
 from experiment.services.consenting import note_turned_away
 from experiment.services.flow import (
@@ -99,7 +100,7 @@ def on_stage(*stages: str) -> Callable[[View], View]:
             if looks and not may_go_on(participant):
                 return resume(request, study, participant)
             if looks and participant.stage not in stages:
-                return showing.redirect_to(participant)
+                return redirect_to(participant)
             try:
                 return view(request, study, participant, **kwargs)
             except WrongPageError:
@@ -107,7 +108,7 @@ def on_stage(*stages: str) -> Callable[[View], View]:
                     raise
                 # An answer from another tab was stored since the participant was read
                 participant.refresh_from_db()
-                return showing.redirect_to(participant)
+                return redirect_to(participant)
 
         return wrapped
 
@@ -122,7 +123,7 @@ def unknown(request: HttpRequest, study: Study) -> HttpResponse:
 
 def resume(request: HttpRequest, study: Study, participant: Participant) -> HttpResponse:
     if may_go_on(participant):
-        return showing.redirect_to(participant)
+        return redirect_to(participant)
     return problem(request, "too_late", study=study)
 
 

@@ -1,33 +1,24 @@
-"""The page that a participant is on: its address, what is on it, and how it is shown, at its address or within the response to the form of the page before.
-
-Long: one small function for each page, which all share how a page is rendered.
-"""
+"""The page that a participant is on: what is on it, and how it is shown, at its address or within the response to the form of the page before."""
 
 import logging
 import uuid
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from types import MappingProxyType
-from typing import Any, NamedTuple, cast
+from typing import Any, cast
 
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse
-from django.middleware.csrf import get_token
+from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.template import loader
-from django.urls import reverse
 from django.utils import timezone
-from django.utils.translation import gettext, gettext_lazy
+from django.utils.translation import gettext_lazy
 from django_stubs_ext import StrOrPromise
 
 from experiment.domain import markup
 from experiment.domain.advice import Certainty
 from experiment.domain.assignment import OPPOSITE, Side
-from experiment.domain.markup import Alternation, Segment, by_side
+from experiment.domain.markup import by_side
 from experiment.models import (
-    AdvisedTrial,
-    Adviser,
     Item,
-    Judgment,
     Participant,
     Study,
     SurveyQuestion,
@@ -35,50 +26,21 @@ from experiment.models import (
 )
 from experiment.models.arms import ratings_required
 from experiment.participant.forms import DemographicsForm, TrialForm
-from experiment.participant.identity import external_ids, shown_code
-from experiment.participant.pay import bonus_told
+from experiment.participant.identity import external_ids
 from experiment.participant.problems import wants_json
+from experiment.participant.rendering import redirect_to, render_kept, render_page, url_of
+from experiment.participant.results import original_segments, results
 from experiment.participant.survey_form import SurveyForm
 from experiment.participant.writing import MAX_ANSWER, QuestionForm
 from experiment.services import advised, counting, drawing
 from experiment.services.advised import ShownAdvice, shown_advice
-from experiment.services.advisers import adviser_of
-from experiment.services.arms import arms_of
 from experiment.services.channels import ending
 from experiment.services.counts import study_duration
-from experiment.services.drawing import known_item
-from experiment.services.payments import TEST_STRATA
-from experiment.services.study_language import version_of
 from experiment.services.survey import asked
 from experiment.services.taking_part import practice_item, practice_side
-from lib.fast.kept import fill
-from lib.fast.prepared import Prepared
 
+logger = logging.getLogger(__name__)
 Stage = Participant.Stage
-
-PAGE_NAMES = {
-    Stage.DEMOGRAPHICS: "demographics",
-    Stage.SURVEY_BEFORE: "survey_before",
-    Stage.PRACTICE: "practice",
-    Stage.START: "start",
-    Stage.TRIAL: "trial",
-    Stage.SURVEY_AFTER: "survey_after",
-    Stage.DEBRIEF: "debrief",
-    Stage.FINISHED: "done",
-    Stage.WITHDRAWN: "withdraw",
-}
-
-# Beside the bar; a trial says which one it is
-PAGE_LABELS: Mapping[Stage, StrOrPromise] = {
-    Stage.DEMOGRAPHICS: gettext_lazy("About you"),
-    Stage.SURVEY_BEFORE: gettext_lazy("A few questions"),
-    Stage.PRACTICE: gettext_lazy("Practice"),
-    Stage.START: gettext_lazy("Practice done"),
-    Stage.SURVEY_AFTER: gettext_lazy("A few questions"),
-    Stage.DEBRIEF: gettext_lazy("Your results"),
-    Stage.FINISHED: gettext_lazy("Done"),
-    Stage.WITHDRAWN: gettext_lazy("Done"),
-}
 
 CERTAINTY_WORDS: Mapping[Certainty, StrOrPromise] = {
     "unsure": gettext_lazy("low, little more than a guess"),
@@ -86,65 +48,6 @@ CERTAINTY_WORDS: Mapping[Certainty, StrOrPromise] = {
     "sure": gettext_lazy("high"),
     "very_sure": gettext_lazy("very high"),
 }
-
-
-def url_of(participant: Participant) -> str:
-    """The address of the page that the participant is on."""
-    args: list[Any] = [participant.study.slug]
-    if participant.trial_position is not None:
-        args.append(participant.trial_position)
-    return reverse(f"participant:{PAGE_NAMES[Stage(participant.stage)]}", args=args)
-
-
-def redirect_to(participant: Participant) -> HttpResponse:
-    # 303: whatever the method was, the next request is a GET.
-    return HttpResponseRedirect(url_of(participant), status=303)
-
-
-@dataclass(frozen=True, slots=True)
-class Progress:
-    """How far the participant is: pages done and pages in all. Consent, which is done, is a page too."""
-
-    stage: str
-    value: int
-    max: int
-    position: int
-    n_trials: int
-    n_questions: int = 0
-
-    @property
-    def n_abstracts(self) -> int:
-        return self.n_trials - self.n_questions
-
-    @property
-    def label(self) -> str:
-        """The name of the page."""
-        if self.stage == Stage.TRIAL:
-            return self.task
-        if self.stage == Stage.START and not self.n_abstracts:
-            return gettext("The study starts now")
-        return str(PAGE_LABELS[Stage(self.stage)])
-
-    @property
-    def task(self) -> str:
-        """The name of the trial: an abstract or a question; where a participant has both, a task."""
-        name = gettext("Task %(n)s of %(n_all)s")
-        if not self.n_questions:
-            name = gettext("Abstract %(n)s of %(n_all)s")
-        elif not self.n_abstracts:
-            name = gettext("Question %(n)s of %(n_all)s")
-        return name % {"n": self.position, "n_all": self.n_trials}
-
-
-def progress(participant: Participant) -> Progress:
-    return Progress(
-        participant.stage,
-        participant.page_number + 1,
-        participant.n_pages + 1,
-        participant.position,
-        participant.n_trials,
-        participant.n_questions,
-    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,146 +92,6 @@ def practice_result(participant: Participant) -> tuple[Item, Side] | None:
     if not participant.judges_abstracts:
         return None
     return practice_item(participant.study), practice_side(participant)
-
-
-@dataclass(frozen=True, slots=True)
-class OriginalSegment:
-    """A part of the original; where the other version differed, also what stood there."""
-
-    text: str
-    altered: str = ""
-    is_alternation: bool = False
-
-
-def original_segments(segments: Iterable[Segment]) -> list[OriginalSegment]:
-    return [
-        OriginalSegment(segment.original, segment.altered, True)
-        if isinstance(segment, Alternation)
-        else OriginalSegment(segment.text)
-        for segment in segments
-    ]
-
-
-@dataclass(frozen=True, slots=True)
-class Result:
-    """A judged abstract, as the debrief lists it."""
-
-    number: int
-    correct: bool
-    chosen_side: str
-    segments: list[OriginalSegment]
-    doi_url: str
-    subfield: str
-    advice_side: str = ""  # "" without advice
-    first_side: str = ""  # what was chosen before the advice, where that was asked
-
-    @property
-    def original_side(self) -> str:
-        return self.chosen_side if self.correct else OPPOSITE[self.chosen_side]
-
-    @property
-    def advice_is_right(self) -> bool:
-        return self.advice_side == self.original_side
-
-    @property
-    def first_is_right(self) -> bool:
-        return self.first_side == self.original_side
-
-
-@dataclass(frozen=True, slots=True)
-class Results:
-    """The list of the debrief, and how many catch trials it leaves out.
-
-    n_questions: that were asked. They are not listed: their answers are graded later, and who has read an expert answer
-    could tell it to others who are still to be asked.
-    """
-
-    results: list[Result]
-    n_unlisted: int
-    n_questions: int = 0
-    planted_percent: int | None = None  # how often advice was right that was made up for the study
-    adviser: Adviser | None = None  # of a study with several arms, of which any has advice
-    all_advised: bool = False  # each of these arms has
-    bonus: str = ""  # that was earned, in words
-
-    @property
-    def n_advised(self) -> int:
-        return sum(result.advice_side != "" for result in self.results)
-
-    @property
-    def n_listed(self) -> int:
-        return len(self.results)
-
-    @property
-    def n_correct(self) -> int:
-        return sum(result.correct for result in self.results)
-
-
-def results(participant: Participant) -> Results:
-    """The trials that the study lists, in the order in which they were shown, with their numbers then."""
-    judged = [Judged(*values) for values in _of_participant(participant.pk)]
-    with_catch = participant.study.debrief_catch_trials
-    answered = [row for row in judged if row.correct is not None]
-    listed = [row for row in answered if with_catch or row.stratum != "catch"]
-    n_unlisted, n_questions = len(answered) - len(listed), len(judged) - len(answered)
-    given = advised.given_to(participant)
-    found = [_result(row, given.get(row.trial_id)) for row in listed]
-    planted = advised.planted_percent(participant.study) if given else None
-    told = told_of_groups(participant.study) if participant.arm_id else (None, True)
-    n_right = sum(bool(row.correct) for row in answered if row.stratum in TEST_STRATA)
-    bonus = bonus_told(participant, n_right)
-    return Results(found, n_unlisted, n_questions, planted, *told, bonus)
-
-
-def told_of_groups(study: Study) -> tuple[Adviser | None, bool]:
-    """The adviser whom the debrief tells everybody of, and whether all groups had its advice."""
-    arms = arms_of(study)
-    is_told = len(arms) > 1 and any(arm.is_advised for arm in arms)
-    return adviser_of(study) if is_told else None, all(arm.is_advised for arm in arms)
-
-
-class Judged(NamedTuple):
-    """A judgment, and what it was of."""
-
-    position: int
-    stratum: str
-    correct: bool | None
-    side: str
-    item_id: int
-    sha256: str
-    trial_id: int
-
-
-_of_participant = Prepared(
-    lambda participant: (
-        Judgment.objects.filter(trial__participant=participant)
-        .order_by("trial__position")
-        .values_list(
-            "trial__position",
-            "trial__stratum",
-            "correct",
-            "side",
-            "trial__item",
-            "trial__item__sha256",
-            "trial_id",
-        )
-    ),
-    (1, 2),
-)
-
-
-def _result(row: Judged, given: AdvisedTrial | None) -> Result:
-    item = known_item(row.item_id, row.sha256)
-    segments = original_segments(item.segments)
-    result = Result(
-        row.position, bool(row.correct), row.side, segments, item.doi_url, item.subfield
-    )
-    if given is None:
-        return result
-    return replace(result, advice_side=given.advice_side, first_side=given.first_side)
-
-
-logger = logging.getLogger(__name__)
 
 
 def go_on(
@@ -529,62 +292,6 @@ def _advice_context(page: TrialPage, advice: ShownAdvice, *, with_given: bool) -
         context["given"] = Given(side=advice.first_side, confidence=confidence or "")
         context["is_reminded_before"] = confidence is None
     return context
-
-
-def is_preview(request: HttpRequest) -> bool:
-    """True if somebody only looks at the page, who takes no part (experiment/preview)."""
-    return getattr(request, "is_preview", False)
-
-
-def render_page(
-    request: HttpRequest,
-    participant: Participant,
-    name: str,
-    context: dict[str, Any],
-    status: int = 200,
-) -> HttpResponse:
-    shared = _shared(participant, progress(participant)) | {"is_preview": is_preview(request)}
-    shown = shared | _own(request, participant) | context
-    return HttpResponse(loader.render_to_string(f"participant/{name}.html", shown), status=status)
-
-
-def render_kept(
-    request: HttpRequest,
-    participant: Participant,
-    name: str,
-    key: Hashable,
-    context: Callable[[], dict[str, Any]],
-    own: Mapping[str, str] = MappingProxyType({}),
-) -> HttpResponse:
-    """A page with nothing filled in. `context` depends on the study, the page and `key` alone; `own` is what else is shown."""
-    if is_preview(request):  # of texts that are not saved yet: nothing to keep
-        return render_page(request, participant, name, context() | dict(own))
-    arm, at = participant.arm, progress(participant)
-    of_arm = arm and (arm.pk, arm.instructions, arm.debriefing)
-    here = (name, version_of(participant.study), of_arm, at, key)
-
-    def render(marks: Mapping[str, str]) -> str:
-        shared = _shared(participant, at) | context()
-        return loader.render_to_string(f"participant/{name}.html", shared | dict(marks))
-
-    return HttpResponse(fill(here, render, {**_own(request, participant), **own}))
-
-
-def _shared(participant: Participant, at: Progress) -> dict[str, Any]:
-    return {
-        "study": participant.study,
-        "arm": participant.arm,
-        "progress": at,
-        "form_action": url_of(participant),
-    }
-
-
-def _own(request: HttpRequest, participant: Participant) -> dict[str, str]:
-    return {
-        "csrf_token": get_token(request),
-        "csp_nonce": str(request.csp_nonce),  # type: ignore[attr-defined]
-        "own_code": shown_code(request, participant),
-    }
 
 
 @lru_cache(maxsize=4096)

@@ -26,7 +26,9 @@ from experiment.participant.guards import (
 )
 from experiment.participant.identity import external_ids
 from experiment.participant.problems import problem, wants_json
-from experiment.participant.showing import go_on, render_page, render_trial, show
+from experiment.participant.rendering import redirect_to, render_page
+from experiment.participant.results import results
+from experiment.participant.showing import go_on, render_trial, show
 from experiment.participant.survey_form import SurveyForm
 from experiment.participant.writing import QuestionForm
 from experiment.services import consenting, counting, drawing, taking_part, withdrawal
@@ -132,7 +134,7 @@ def trial(
 ) -> HttpResponse:
     if request.method != "POST":
         if participant.trial_position != position:
-            return showing.redirect_to(participant)
+            return redirect_to(participant)
         return show(request, participant)
     now = timezone.now()
     form, revises = trial_form(request, participant, position)
@@ -226,7 +228,7 @@ def debrief(request: HttpRequest, study: Study, participant: Participant) -> Htt
     if participant.stage != Stage.DEBRIEF:
         raise WrongPageError
     context = {
-        "debrief": showing.results(participant),
+        "debrief": results(participant),
         "errors": {name: errors[0] for name, errors in form.errors.items()},
         "comments_value": request.POST.get("comments", ""),
         "cheated_value": "cheated" in request.POST,
@@ -241,7 +243,7 @@ def done(request: HttpRequest, study: Study) -> HttpResponse:
     if participant is None:
         return unknown(request, study)
     if participant.stage != Stage.FINISHED:
-        return showing.redirect_to(participant)
+        return redirect_to(participant)
     return show(request, participant)
 
 

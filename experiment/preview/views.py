@@ -24,13 +24,9 @@ from experiment.participant import showing
 from experiment.participant.entry import render_consent
 from experiment.participant.identity import Entry
 from experiment.participant.pay import bonus_told
-from experiment.participant.showing import (
-    Result,
-    Results,
-    TrialPage,
-    original_segments,
-    told_of_groups,
-)
+from experiment.participant.rendering import render_page
+from experiment.participant.results import Result, Results, original_segments, told_of_groups
+from experiment.participant.showing import TrialPage
 from experiment.participant.survey_form import SurveyForm
 from experiment.services.advised import EXAMPLE_SIDE, example_of, planted_percent
 from experiment.services.advisers import adviser_of, is_advised
@@ -170,7 +166,7 @@ def survey(request: HttpRequest, study: Study, *, place: str) -> HttpResponse:
     questions = [each for each in survey_questions(study) if each.place == place]
     context = {"form": SurveyForm(questions=questions)}
     person = participant(study, f"asked_{place}")
-    return showing.render_page(request, person, "survey", context)
+    return render_page(request, person, "survey", context)
 
 
 def practice(request: HttpRequest, study: Study) -> HttpResponse:
@@ -198,7 +194,7 @@ def question(request: HttpRequest, study: Study) -> HttpResponse:
 
 def debrief(request: HttpRequest, study: Study) -> HttpResponse:
     context = {"debrief": results(study)}
-    return showing.render_page(request, participant(study, "debrief"), "debrief", context)
+    return render_page(request, participant(study, "debrief"), "debrief", context)
 
 
 def done(request: HttpRequest, study: Study) -> HttpResponse:

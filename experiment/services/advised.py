@@ -25,7 +25,6 @@ from experiment.domain.export_columns import TRANSLATED
 from experiment.models import Advice, AdvisedTrial, Adviser, Arm, Participant, Study, Trial
 from experiment.models.trials import MOST_STORED_MS
 from experiment.services.advisers import adviser_of
-from lib.fast.prepared import insert, update
 from lib.unguessable import unguessable_id
 
 Procedure = AdvisedTrial.Procedure
@@ -86,7 +85,7 @@ def store_first(
     row.first_more = {name: answer[name] for name in answer if name not in LEFT_OUT}
     for name, value in own.items():
         setattr(row, name, value)
-    insert(row)
+    row.save(force_insert=True)
     return row
 
 
@@ -106,11 +105,11 @@ def note_shown(
         if advice is not None:
             row = _advised(trial, advice, Procedure.BEFORE)
             row.shown_at = now
-            insert(row)
+            row.save(force_insert=True)
     elif row is not None and row.shown_at is None:
         # A clock that was set back since the first answer is not believed
         row.shown_at = max(now, row.first_received_at or now)
-        update(row, "shown_at")
+        row.save(update_fields=["shown_at"])
     if row is not None:
         row.trial = trial
     return row

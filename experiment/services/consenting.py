@@ -26,7 +26,6 @@ from experiment.services.flow import (
     after_demographics,
 )
 from experiment.services.study_versions import freeze
-from lib.fast.prepared import insert
 from lib.locks import hold
 from lib.unguessable import unguessable_id
 
@@ -151,7 +150,7 @@ def enroll(
             participant.stage = Stage.DEMOGRAPHICS if asked else after_demographics(participant)
             participant.page_reached = participant.page_number
             participant.external_source = external.channel or external.source
-            insert(participant)
+            participant.save(force_insert=True)
             if external.id:
                 record = RecruitmentRecord(
                     participant=participant,
@@ -162,7 +161,7 @@ def enroll(
                     external_session_id=external.session_id,
                     until=ids_until(study, now),
                 )
-                insert(record)
+                record.save(force_insert=True)
             return participant
     except IntegrityError:
         # A copy of the form that came at the same moment was first

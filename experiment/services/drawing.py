@@ -40,7 +40,7 @@ from experiment.models import (
 from experiment.services import advised
 from experiment.services.counting import ensure_item_counts, hold_counters
 from experiment.services.flow import lock, require
-from lib.fast.prepared import Prepared, insert, update
+from lib.fast.prepared import Prepared
 from lib.unguessable import unguessable_id
 
 logger = logging.getLogger(__name__)
@@ -108,7 +108,7 @@ def draw(
         shown_at=shown_at,
         draw=record,
     )
-    insert(trial)
+    trial.save(force_insert=True)
     return trial
 
 
@@ -298,12 +298,12 @@ def show(participant: Participant, met: Sequence[Trial], now: datetime) -> Trial
         trial = draw(participant, position, given, now, shown_at=now)
     if trial.shown_at is None:
         trial.shown_at = now
-        update(trial, "shown_at")
+        trial.save(update_fields=["shown_at"])
     if participant.arm_id is not None:
         advised.note_shown(participant, trial, now, is_first=is_first)
     seen = participant.last_seen_at
     if participant.started_at is None or seen is None or now - seen >= SEEN_EVERY:
         participant.started_at = participant.started_at or now
         participant.last_seen_at = max(seen or now, now)
-        update(participant, "started_at", "last_seen_at")
+        participant.save(update_fields=["started_at", "last_seen_at"])
     return trial

@@ -22,7 +22,7 @@ from experiment.models import (
 from experiment.models.participants import ParticipantQuerySet
 from experiment.models.trials import OWN_RECEIVED_AT, OWN_RT_MS, OWN_SERVER_MS, server_ms
 from experiment.services.counting import judged_by, settle
-from lib.fast.prepared import Prepared, update
+from lib.fast.prepared import Prepared
 from lib.locks import hold_shared
 
 Stage = Participant.Stage
@@ -146,7 +146,7 @@ def apply_exclusions(participant: Participant) -> None:
     verdict = _verdict(participant, judgments, sharing, inattentive, study.exclusion_rules)
     marked = mark_all(participant, judgments, verdict)
     if marked.people:
-        update(participant, "excluded_by", "flags")
+        participant.save(update_fields=["excluded_by", "flags"])
     Judgment.objects.bulk_update(marked.judgments, ["excluded_by", "flags"])
     settle(participant, judgments, study)
     if sharing:

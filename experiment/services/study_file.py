@@ -1,6 +1,8 @@
 """A whole study as one JSON file: settings, rules, channels, texts and test cases; what people did is no part of it.
 
 A study is made of it as a whole, or nothing is and all that is wrong is named with its place.
+
+Long: what writes the file and what reads it go by the same lists of fields.
 """
 
 import json

@@ -1,6 +1,8 @@
 """The language of a study's pages: its own texts, then the translation in locale/, then English.
 
 Texts are data: a study can reword each, in any language, also one that locale/ lacks.
+
+Long: what is stored of a text, refused and shown goes by one set of rules on its placeholders and tags.
 """
 
 import ast

@@ -42,7 +42,7 @@ from experiment.services.flow import (
     require,
 )
 from experiment.services.survey import answers_given, asked
-from lib.fast.prepared import Prepared, insert, update
+from lib.fast.prepared import Prepared
 
 Stage, Place = Participant.Stage, SurveyQuestion.Place
 
@@ -78,13 +78,13 @@ def _save_demographics(
         participant.cell = cell_of(participant.study.cell_field, answers)
         if not arms.assign(participant, now):
             participant.screened_out_at = now
-            update(participant, "screened_out_at")
+            participant.save(update_fields=["screened_out_at"])
             return participant
         in_cell = ("cell", *arms.ASSIGNED)
     participant.demographics = dict(answers)
     participant.demographics_at = now
     advance(participant, after_demographics(participant), now)
-    update(participant, *FLOW_FIELDS, *in_cell, "demographics", "demographics_at")
+    participant.save(update_fields=[*FLOW_FIELDS, *in_cell, "demographics", "demographics_at"])
     return participant
 
 
@@ -113,16 +113,14 @@ def save_survey(
     require(participant, stage)
     for question in asked(participant, place):
         if value := given.get(question.name):
-            insert(
-                SurveyAnswer(
-                    participant=participant, question=question, value=value, received_at=now
-                )
-            )
+            SurveyAnswer(
+                participant=participant, question=question, value=value, received_at=now
+            ).save(force_insert=True)
     if place == Place.BEFORE:
         advance(participant, first_tried(participant), now)
     else:
         _go_to_debrief(participant, now)
-    update(participant, *FLOW_FIELDS, "debriefed_at")
+    participant.save(update_fields=[*FLOW_FIELDS, "debriefed_at"])
     return participant
 
 
@@ -167,7 +165,7 @@ def attempt_practice(participant: Participant, side: str, now: datetime) -> Part
     if right:
         participant.practice_first = None
         advance(participant, Stage.START, now)
-    update(participant, *FLOW_FIELDS, "practice_attempts", "practice_first")
+    participant.save(update_fields=[*FLOW_FIELDS, "practice_attempts", "practice_first"])
     return participant
 
 
@@ -179,7 +177,7 @@ def start_trials(participant: Participant, now: datetime) -> Participant:
         return participant
     require(participant, Stage.START)
     advance(participant, Stage.TRIAL, now)
-    update(participant, *FLOW_FIELDS)
+    participant.save(update_fields=FLOW_FIELDS)
     return participant
 
 
@@ -196,7 +194,7 @@ def _return(participant: Participant, now: datetime) -> None:
     """Counts a participant as present again who was taken for having left."""
     back = lock(participant)
     back.last_seen_at = max(back.last_seen_at or now, now)
-    update(back, "last_seen_at")
+    back.save(update_fields=["last_seen_at"])
 
 
 def is_shown(participant: Participant, position: int) -> bool:
@@ -254,7 +252,7 @@ def practise(
         own = {"side": answer.side, "confidence": answer.confidence}
         participant.practice_first = own | {"key": str(key)}
         advance(participant, Stage.PRACTICE, now)
-        update(participant, *FLOW_FIELDS, "practice_first")
+        participant.save(update_fields=[*FLOW_FIELDS, "practice_first"])
     elif first["key"] != str(key):
         raise AlreadyAnsweredError
     return participant
@@ -341,11 +339,11 @@ def _judge(participant: Participant, met: Sequence[Trial], sent: Sent) -> Judgme
         answer = advised.whole_answer(second, answer)
     elif advice := advised.advice_for(participant, trial, AdvisedTrial.Procedure.AFTER):
         advance(participant, Stage.TRIAL, sent.received_at, sent.position)
-        update(participant, *FLOW_FIELDS)
+        participant.save(update_fields=FLOW_FIELDS)
         return advised.store_first(trial, advice, answer, sent.key, sent.received_at, passed_ms)
     if row := given.get(trial.pk):
         row.viewed_ms = sent.answer.rt_ms
-        update(row, "viewed_ms")
+        row.save(update_fields=["viewed_ms"])
     return _store(participant, trial, sent, answer, passed_ms)
 
 
@@ -397,16 +395,16 @@ def _store(
         server_ms=passed_ms,
         **answer,
     )
-    insert(judgment)
+    judgment.save(force_insert=True)
     if sent.written is not None:
-        insert(WrittenAnswer(judgment=judgment, **asdict(sent.written)))
+        WrittenAnswer(judgment=judgment, **asdict(sent.written)).save(force_insert=True)
     if sent.position < participant.n_trials:
         advance(participant, Stage.TRIAL, now, sent.position + 1)
     elif (then := after_trials(participant)) == Stage.DEBRIEF:
         _go_to_debrief(participant, now)
     else:
         advance(participant, then, now, sent.position)
-    update(participant, *FLOW_FIELDS, "debriefed_at")
+    participant.save(update_fields=[*FLOW_FIELDS, "debriefed_at"])
     return judgment
 
 
@@ -421,6 +419,6 @@ def finish(participant: Participant, *, cheated: bool, comments: str, now: datet
     require(participant, Stage.DEBRIEF)
     participant.cheated, participant.comments, participant.finished_at = cheated, comments, now
     advance(participant, Stage.FINISHED, now, participant.position)
-    update(participant, *FLOW_FIELDS, "cheated", "comments", "finished_at")
+    participant.save(update_fields=[*FLOW_FIELDS, "cheated", "comments", "finished_at"])
     apply_exclusions(participant)
     return participant

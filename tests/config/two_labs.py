@@ -1,4 +1,7 @@
-"""Two labs on one site: `own`, whose people ask, and `qzother`, of whose every text at least one word is marked."""
+"""Two labs on one site: `own`, whose people ask, and `qzother`, of whose every text at least one word is marked.
+
+Long: the site that is furnished, and what is sent to it, for one module of tests.
+"""
 
 import json
 import re

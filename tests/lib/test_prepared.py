@@ -5,12 +5,12 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 
 import pytest
-from django.db import DatabaseError, connection, transaction
+from django.db import connection, transaction
 from django.db.models import Count
 
 from experiment.models import Participant, Trial
-from lib.fast.prepared import Prepared, insert, update
-from tests.factories import NOW, answers_open, make_item, make_participant, make_study
+from lib.fast.prepared import Prepared
+from tests.factories import NOW, make_participant, make_study
 
 pytestmark = [pytest.mark.both, pytest.mark.django_db]
 
@@ -101,43 +101,4 @@ def test_it_takes_locks_within_a_transaction() -> None:
         )
         assert find(person.pk) == [person]
         if connection.vendor == "postgresql":
-            assert "FOR NO KEY UPDATE" in find._local.written.sql
-
-
-def stored(row: Participant | Trial) -> dict[str, object]:
-    return type(row).objects.filter(pk=row.pk).values().get()
-
-
-def test_a_row_is_inserted_as_django_saves_it() -> None:
-    person = make_participant(make_study(), judged=1)
-    [trial] = person.trials.all()
-    copies = [Trial.objects.get(pk=trial.pk) for _ in range(2)]
-    for position, copy in enumerate(copies, 5):
-        copy.pk, copy.position, copy.token = None, position, uuid.uuid4()
-        copy.item = make_item(key=f"other-{position}")
-        copy._state.adding = True
-    copies[0].save(force_insert=True)
-    insert(copies[1])
-    assert copies[1].pk == copies[0].pk + 1
-    assert not copies[1]._state.adding
-    own = ("id", "position", "token", "item_id")
-    one, other = ({k: v for k, v in stored(copy).items() if k not in own} for copy in copies)
-    assert one == other
-    assert stored(copies[1])["item_id"] == copies[1].item.pk
-
-
-def test_columns_are_updated_as_django_saves_them() -> None:
-    person = make_participant(make_study(), last_seen_at=NOW)
-    person.demographics, person.last_seen_at, person.comments = {"age": "34"}, None, "not this"
-    update(person, "demographics", "last_seen_at")
-    found = stored(person)
-    assert (found["demographics"], found["last_seen_at"]) == ({"age": "34"}, None)
-    assert found["comments"] != "not this"
-
-
-def test_a_row_that_is_gone_is_not_updated_in_silence() -> None:
-    person = make_participant(make_study())
-    with answers_open():
-        Participant.objects.filter(pk=person.pk).delete()
-    with pytest.raises(DatabaseError, match="not stored any more"):
-        update(person, "comments")
+            assert "FOR NO KEY UPDATE" in find._local.written.compiler.sql

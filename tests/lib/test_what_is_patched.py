@@ -10,9 +10,9 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.backends.postgresql.base import DatabaseWrapper as PostgreSQL
 from django.db.backends.postgresql.operations import DatabaseOperations
 from django.db.backends.sqlite3.base import DatabaseWrapper as SQLite
-from django.db.models import Model, query
-from django.db.models.sql import InsertQuery, Query
-from django.db.models.sql.compiler import SQLCompiler, SQLInsertCompiler
+from django.db.models import query
+from django.db.models.sql import Query
+from django.db.models.sql.compiler import SQLCompiler
 from django.db.transaction import Atomic
 
 # By the module that leans on it: the first digits of its source's SHA-256
@@ -21,15 +21,11 @@ READ: dict[str, dict[Any, str]] = {
         query.ModelIterable: "808b7a3ce846",
         query.ValuesListIterable: "733d8924be99",
         query.FlatValuesListIterable: "3953b1aad773",
+        Query.chain: "8fe79719a121",
         Query.get_compiler: "e4f5a2509c95",
         Query.sql_with_params: "ea303db591a7",
         SQLCompiler.execute_sql: "c1be0e0faedc",
         SQLCompiler.results_iter: "d279d61b80a3",
-        InsertQuery.insert_values: "c1a5f2f91696",
-        SQLInsertCompiler.as_sql: "497ecc56a091",
-        Model._save_table: "2a39268c21f5",
-        Model._do_insert: "7fc7e9ecbfc3",
-        Model._do_update: "cf249d2906d1",
     },
     "lib/fast/last.py": {
         BaseDatabaseWrapper.commit: "54b37694faec",

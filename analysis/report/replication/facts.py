@@ -12,7 +12,7 @@ from analysis.codec import present, try_estimate
 from analysis.data.dataset import SourceData
 from analysis.report.chapter import SourceResults
 from analysis.report.chapters.models.results import Integration
-from analysis.report.chapters.participants.results import ItemExposures
+from analysis.report.chapters.participants.results.trials import ItemExposures
 from analysis.report.replication.values import TUNED, at
 from analysis.stats.distributions import Exposures
 from analysis.stats.estimates import McNemar

@@ -12,7 +12,8 @@ import pandas as pd
 from analysis.codec import present
 from analysis.data.about import Participants
 from analysis.report.chapters.accuracy.results import Accuracy
-from analysis.report.chapters.participants.results import Flow, ItemExposures
+from analysis.report.chapters.participants.results.flow import Flow
+from analysis.report.chapters.participants.results.trials import ItemExposures
 from analysis.report.chapters.uncertainty.results import Crossed
 from analysis.report.headline import Headline, headline
 from analysis.report.report import StoredReport

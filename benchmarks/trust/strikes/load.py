@@ -19,7 +19,7 @@ from django.conf import settings
 
 from benchmarks.growth.measuring import Growth, measure_study
 from benchmarks.trust.outcome import Database, Figure, Outcome, Scale
-from benchmarks.trust.strikes.clients import END_CONNECTIONS
+from benchmarks.trust.strikes.database import END_CONNECTIONS
 from benchmarks.trust.world import World
 from benchmarks.web.people import Ledger
 from benchmarks.web.site import Site

@@ -25,7 +25,8 @@ import pandas as pd
 
 from analysis.data.dataset import ArmCounts, FlowCounts, SourceData
 from analysis.report.chapter import Chapter, SourceResults
-from analysis.report.chapters.participants.results import Flow, ItemExposures
+from analysis.report.chapters.participants.results.flow import Flow
+from analysis.report.chapters.participants.results.trials import ItemExposures
 from analysis.report.conclusions import UNSAID, is_verdict
 from analysis.report.contents import chapter_named
 from analysis.report.services.compare import Compared, compare, side

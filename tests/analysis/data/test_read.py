@@ -4,7 +4,7 @@ import pytest
 from django.utils import timezone
 
 from analysis.codec import need
-from analysis.report.chapters.participants.results import build_flow
+from analysis.report.chapters.participants.results.flow import build_flow
 from analysis.report.services.make import data_version
 from experiment.models import Item, Judgment, Participant, Study, StudyItem
 from experiment.services.recounting import recount

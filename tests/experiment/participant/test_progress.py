@@ -2,7 +2,7 @@
 
 import pytest
 
-from experiment.participant.showing import Progress
+from experiment.participant.rendering import Progress
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ import pytest
 from django.core.exceptions import ValidationError
 from django.test import Client
 
-from experiment.participant import showing
+from experiment.participant.results import results
 from experiment.services.study_setup import create_study
 from tests.experiment import people
 from tests.factories import make_study
@@ -16,11 +16,11 @@ pytestmark = pytest.mark.django_db
 def test_the_debrief_lists_catch_trials_where_the_study_says_so(with_catch: bool) -> None:
     study = make_study(recruitment="open", debrief_catch_trials=with_catch)
     person = people.answer(people.start(study), until=study.n_trials)
-    results = showing.results(person)
+    shown = results(person)
     strata = dict(person.trials.values_list("position", "stratum"))
-    listed = [strata[result.number] for result in results.results]
+    listed = [strata[result.number] for result in shown.results]
     assert listed.count("catch") == (2 if with_catch else 0)
-    assert (results.n_listed, results.n_unlisted) == ((11, 0) if with_catch else (9, 2))
+    assert (shown.n_listed, shown.n_unlisted) == ((11, 0) if with_catch else (9, 2))
 
 
 def test_years_of_experience_are_asked_in_the_studys_field(client: Client) -> None:

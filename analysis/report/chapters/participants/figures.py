@@ -25,16 +25,15 @@ from analysis.codec import need
 from analysis.data.dataset import Exclusion
 from analysis.presentation import make_figure
 from analysis.report.chapter import SourceResults, Tables
-from analysis.report.chapters.participants.results import (
+from analysis.report.chapters.participants.results.flow import (
     STEPS,
     Code,
     Flow,
-    ItemExposures,
     ParticipantFlow,
-    ReactionTimes,
     Step,
     TrialFlow,
 )
+from analysis.report.chapters.participants.results.trials import ItemExposures, ReactionTimes
 from analysis.report.chapters.participants.words import (
     SHOWN_FIRST,
     exposures_figure,

@@ -10,24 +10,19 @@ from analysis import columns as c
 from analysis.codec import MissingResult, need, present
 from analysis.presentation import FigureText, Paragraph, paragraphs, sentences
 from analysis.report.chapter import About, Page, SourceResults
-from analysis.report.chapters.participants.results import (
+from analysis.report.chapters.participants.results import NO_ANALYSED, Answers, Participants, People
+from analysis.report.chapters.participants.results.flow import (
     LEFT,
     LOSSES,
-    NO_ANALYSED,
     NOT_ANALYSED,
     STEPS,
-    Answers,
     ArmFlow,
     Code,
     Flow,
-    ItemExposures,
     ParticipantFlow,
-    Participants,
-    People,
-    ReactionTimes,
-    Times,
     TrialFlow,
 )
+from analysis.report.chapters.participants.results.trials import ItemExposures, ReactionTimes, Times
 from analysis.stats.distributions import Exposures, Spread
 from analysis.stats.verdicts import Verdict
 from experiment.models import Channel, Participant

@@ -23,15 +23,15 @@ from analysis.data.dataset import (
 from analysis.report.chapter import SourceResults
 from analysis.report.chapters.participants.results import (
     SMALL,
-    AnswerTimes,
-    Code,
-    Flow,
     Participants,
     People,
+    build_participants,
+)
+from analysis.report.chapters.participants.results.flow import Code, Flow, build_flow
+from analysis.report.chapters.participants.results.trials import (
+    AnswerTimes,
     ReactionTimes,
     Times,
-    build_flow,
-    build_participants,
     build_reaction_times,
 )
 from analysis.report.contents import chapter_named
