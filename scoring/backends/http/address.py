@@ -217,7 +217,7 @@ def provider_place(provider: str) -> str:
 
 
 def allowed_provider(provider: str) -> Listed | None:
-    """What the site's list says of this provider, if texts may be sent there; None where only the setting names it.
+    """The row of the site's list for this provider, if texts may be sent there; None where only the setting names it.
 
     Raises:
         ScoringError: neither names it.
