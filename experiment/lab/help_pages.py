@@ -21,6 +21,7 @@ from lib.pages import show
 FOLDER: Path = settings.BASE_DIR / "docs"
 # In the order in which a newcomer needs them
 PAGES = {
+    "first-study-with-people": "A first study, from pasted abstracts to payments and results",
     "test-cases": "Write, import, check and review test cases",
     "participants": "What participants do, what is stored, and what an export holds",
     "questions": "Questions that participants and models answer, and how answers are graded",

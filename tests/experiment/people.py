@@ -157,8 +157,7 @@ def open_page(study: Study, page: str, **options: Any) -> AtPage:
         fields = ABOUT_ME
     elif page == "practice":
         person = taking_part.save_demographics(enroll(study), {"age": "34"}, timezone.now())
-        keys = {"trial_token": str(uuid.uuid4()), "idempotency_key": str(uuid.uuid4())}
-        fields = {**keys, "side": taking_part.practice_side(person), **RATED, **MEASURES}
+        fields = practice_fields(person)
     elif page == "start":
         person = taking_part.save_demographics(enroll(study), {"age": "34"}, timezone.now())
         taking_part.attempt_practice(person, taking_part.practice_side(person), timezone.now())
@@ -169,6 +168,12 @@ def open_page(study: Study, page: str, **options: Any) -> AtPage:
     else:
         return open_trial(answer(start(study), until=1), **options)
     return AtPage(client_of(person, **options), f"{home}{page}/", dict(fields), person)
+
+
+def practice_fields(person: Participant) -> dict[str, str]:
+    """The form of the practice, with the right side chosen."""
+    keys = {"trial_token": str(uuid.uuid4()), "idempotency_key": str(uuid.uuid4())}
+    return {**keys, "side": taking_part.practice_side(person), **RATED, **MEASURES}
 
 
 def open_trial(person: Participant, **options: Any) -> AtPage:
