@@ -40,8 +40,8 @@ MOST_ROWS = 20_000  # above, no flips at all
 AT_ONCE = 2_000_000  # weights held at once
 
 RULE = (
-    "No member differs clearly from chance (the interval of each includes 1/2, with 95% for all members that were considered together). A fit to all other test cases "
-    "would learn their noise, which is negatively correlated with the test case that is held out. Therefore a "
+    "Teams of which no member differs clearly from chance (the interval of each includes 1/2, with 95% for all members that were considered together) "
+    "would learn the noise of the other test cases, which is negatively correlated with the test case that is held out. For such a team, a "
     "logistic regression towards the original is used, without intercept, on confidences over their root mean "
     "square, with an L2 penalty of C = 1. Each test case is predicted by a fit to a random half of the others, in "
     "one of {halvings} halvings (seed {seed}). p and the ranges under chance come from {flips:,} random flips of "

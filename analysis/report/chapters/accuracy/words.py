@@ -20,6 +20,7 @@ from analysis.report.chapters.accuracy.results import (
     Subfields,
     TopExpertise,
 )
+from analysis.report.chapters.advised.own_answers import own_answers
 from analysis.report.chapters.participants.results import SMALL
 from analysis.report.headline import Estimate, Headline, headline
 from analysis.stats.estimates import PairedTest
@@ -78,6 +79,7 @@ def accuracy_page(source: SourceResults, about: About) -> Page:
     return Page(
         text=paragraphs(
             *finding,
+            own_answers(source),
             _difference(humans, models, over_models),
             _top_expertise(top) if top else "",
             pairs,

@@ -187,13 +187,16 @@ def _confidence(models: Sequence[AskedModel]) -> list[Paragraph]:
         if kind != STATED:
             continue
         name = model.language_label
-        said = f"state {f.percent(own.mean_confidence)} on average, and {f.percent(own.accuracy)} are correct"
+        said = (
+            f"states {f.percent(own.mean_confidence)} on average over {f.count(own.n, 'answer')}, and {f.percent(own.accuracy)} of them "
+            "are correct"
+        )
         if own.verdict.is_clear:
             side = "overconfident" if own.verdict is Verdict.ABOVE else "underconfident"
             apart = f.percentage_points(abs(own.overconfidence))
-            told.append(f"{name} is {side}: its answers {said} ({apart} points apart).")
+            told.append(f"{name} is {side}: it {said} ({apart} points apart).")
         else:
-            told.append(f"The answers of {name} {said}.")
+            told.append(f"{name} {said}.")
     without = [
         model.language_label
         for model in models
@@ -254,7 +257,8 @@ def _n_parameters(pair: tuple[AskedModel, AskedOrScored]) -> float:
 def reliability_figure(models: Sequence[tuple[AskedModel, Stated]]) -> FigureText:
     most = f.count(max(own.n for _model, own in models), "answer")
     shares = (
-        f"{model.language_label} states {f.percent(own.mean_confidence)} on average, and {f.percent(own.accuracy)} are correct"
+        f"{model.language_label} states {f.percent(own.mean_confidence)} on average over {f.count(own.n, 'answer')}, and {f.percent(own.accuracy)} "
+        "of them are correct"
         for model, own in models
     )
     return FigureText(

@@ -40,10 +40,12 @@ from analysis.report.chapters.confidence.results import (
     Expertise,
 )
 from analysis.report.chapters.confidence.words import (
+    FEWEST_PER_BIN,
     calibration_humans_figure,
     calibration_models_figure,
     expertise_calibration_figure,
     expertise_figure,
+    not_drawn,
     subfield_name,
     table_s3_figure,
 )
@@ -54,7 +56,6 @@ from lib import formatting as f
 
 Fitted = tuple[float, Interval]  # a slope
 
-FEWEST_PER_BIN = 10
 BIN = c.data("bin", "midpoint", "n", "n_correct", "accuracy", "low=ci95.0", "high=ci95.1")
 BAR = c.data("low", "high", "n")
 COLUMNS = ["bin", "midpoint", "confidence", "n", "n_correct", "accuracy", "low", "high", "fit"]
@@ -73,17 +74,6 @@ def with_line(frames: Sequence[pd.DataFrame]) -> list[float]:
     every = pd.concat([frame[["low", "high", "fit"]] for frame in frames])
     low, high = share_domain([*every["low"], *every["high"]])
     return [min(low, float(every["fit"].min())), max(high, float(every["fit"].max()))]
-
-
-def need_full_bins(found: Binned) -> Binned:
-    """Raises NotEnough where a bin has too few judgments for its interval to say anything."""
-    needed = FEWEST_PER_BIN * len(found.bins)
-    if found.n < needed:
-        raise NotEnough(
-            f"A bin would have fewer than {FEWEST_PER_BIN} judgments, too few to draw it.",
-            f"Collect {needed} judgments; there are {found.n}.",
-        )
-    return found
 
 
 def bins_table(frame: pd.DataFrame) -> pd.DataFrame:
@@ -118,7 +108,9 @@ def calibration_humans(source: SourceResults, tables: Tables) -> Figure:
     binned = present(people.binned) if people else None
     if binned is None:
         raise NotEnough("No judgment has a confidence.", "Ask participants for their confidence.")
-    frame = bins_frame(need_full_bins(binned))
+    if why := not_drawn(binned):
+        raise NotEnough(why, f"Collect {FEWEST_PER_BIN * len(binned.bins)} judgments.")
+    frame = bins_frame(binned)
     domain = with_line([frame])
     x = x_of_rank(alt.Axis(title="Confidence, rank among all judgments", format=".0%", tickCount=5))
     drawn = panel(frame, HUMANS, x, share_y("accuracy", domain, "Correct answers"), 40).properties(

@@ -25,6 +25,7 @@ from analysis.stats.families import Family
 from analysis.stats.verdicts import Verdict
 from lib import formatting as f
 
+FEWEST_PER_BIN = 10
 ASKED = (
     "For models that were asked, the log-odds of their answers take the place of the difference of perplexities. Test cases on which "
     "a model's answers favour neither version are left out for that model."
@@ -64,6 +65,13 @@ MODEL_OVER_DIFFERENCE = {
 }
 
 
+def not_drawn(binned: Binned) -> str:
+    """Why bins have no figure: a bin has too few judgments for its interval to say anything; "" where they have one."""
+    if binned.n >= FEWEST_PER_BIN * len(binned.bins):
+        return ""
+    return f"Bins are not drawn, because each would have fewer than {FEWEST_PER_BIN} judgments."
+
+
 def calibration_page(source: SourceResults, about: About) -> Page:
     own = need(source.of(Calibration).calibration)
     humans = present(own.humans)
@@ -90,14 +98,24 @@ def calibration_page(source: SourceResults, about: About) -> Page:
     without_slope = [
         f"There is no slope of {f.listing(names)}. {why}" for why, names in without.items()
     ]
+    unbinned: dict[str, list[str]] = {}
+    for model in own.models:
+        if isinstance(model.binned, MissingResult) and not isinstance(
+            model.logistic, MissingResult
+        ):
+            unbinned.setdefault(model.binned.reason, []).append(model.label)
+    without_bins = [
+        f"There are no bins of {f.listing(names)}. {why}" for why, names in unbinned.items()
+    ]
     slopes = "Confidence and accuracy: regression over bins, and the full-sample logistic fit"
     error = "Expected calibration error, and the error that chance alone produces under perfect calibration"
     s3 = "The BrainBench paper's Table S3 procedure; its t is not a valid test because the samples overlap"
     return Page(
         text=paragraphs(
             finding,
+            not_drawn(binned) if binned else "",
             _models(models, own.models_tests),
-            sentences(*without_slope),
+            sentences(*without_slope, *without_bins),
             ASKED if source.of(Accuracy).has_asked else "",
         ),
         tables=[

@@ -10,6 +10,7 @@ from analysis import columns as c
 from analysis.codec import MissingResult, need, present
 from analysis.presentation import FigureText, Paragraph, paragraphs, sentences
 from analysis.report.chapter import About, Page, SourceResults
+from analysis.report.chapters.advised.own_answers import own_answers
 from analysis.report.chapters.participants.results import NO_ANALYSED, Answers, Participants, People
 from analysis.report.chapters.participants.results.flow import (
     LEFT,
@@ -39,8 +40,10 @@ def participants_page(source: SourceResults, about: About) -> Page:
     own = need(source.of(Participants).people)
     flow = present(source.of(Flow).flow)
     if own.n_analysed:
+        # Of others no trial was published
+        their = "their " if flow and flow.is_after_publication else ""
         trials = [
-            f"{f.number(of.analysed, 0)} of {f.count(of.judged, *nouns)}"
+            f"{f.number(of.analysed, 0)} of {their}{f.count(of.judged, *nouns)}"
             for of, nouns in _trials(flow, "judged trial")
         ]
         people = f.count(own.n_analysed, "participant")
@@ -350,7 +353,7 @@ def exposures_page(source: SourceResults, about: About) -> Page:
     judged = f.verb(own.n_items, "was", "were each")
     found = f"{f.count(own.n_items, 'test case')} {judged} judged {how_often}."
     tables = c.page_table("Exposures", EXPOSURES, own.histogram, "exposures_items")
-    return Page(text=paragraphs(found), tables=tables, finding=found)
+    return Page(text=paragraphs(found, own_answers(source)), tables=tables, finding=found)
 
 
 def exposures_figure(own: Exposures) -> FigureText:
@@ -392,7 +395,8 @@ def reaction_times_page(source: SourceResults, about: About) -> Page:
     tables = c.page_table(
         "Reaction times by answer", BY_ANSWER, own.by_correct, "reaction_times_histogram"
     )
-    return Page(text=paragraphs(found, without), tables=tables, methods=[own.method], finding=found)
+    text = paragraphs(found, without, own_answers(source))
+    return Page(text=text, tables=tables, methods=[own.method], finding=found)
 
 
 def reaction_times_figure(own: Times) -> FigureText:

@@ -12,6 +12,7 @@ from analysis.codec import MissingResult, present
 from analysis.data.dataset import SourceData
 from analysis.report.chapter import Built
 from analysis.report.chapters.advised import results
+from analysis.report.chapters.advised.own_answers import own_answers
 from analysis.report.chapters.advised.results import (
     AccuracyWithAdvice,
     Advised,
@@ -144,7 +145,18 @@ def test_advice_beside_alone_has_no_computed_teams(data):
     accuracy, reliance, teams = parts(built_of(replace(data, advised=table), ADVISED))
     assert [one.procedure for one in accuracy.conditions] == [NONE, BEFORE]
     assert isinstance(teams, MissingResult)
-    assert isinstance(reliance.switching, MissingResult)
+    why = reliance.switching
+    assert isinstance(why, MissingResult)
+    _page, words = page_of(ADVISED, results_of(replace(data, advised=table), ADVISED))
+    assert "depends on is not estimated" in words
+    assert f"family. {why.reason} {why.needed}" in words
+
+
+def test_other_chapters_say_whose_answers_they_have_where_there_was_advice(data) -> None:
+    advised = results_of(data, ADVISED)
+    assert own_answers(advised).startswith("A trial with advice counts with its first answer")
+    table = data.advised[data.advised["procedure"] == NONE].reset_index(drop=True)
+    assert own_answers(results_of(replace(data, advised=table), ADVISED)) == ""
 
 
 def test_the_page_says_what_was_found(data, built):
@@ -153,7 +165,7 @@ def test_the_page_says_what_was_found(data, built):
         "In the arm “Own answer first”, people were right in",
         "corrected",
         "shown to participants as “a language model”",
-        "In all other chapters",
+        "in all other chapters. A trial with advice counts with its first answer",
         "after equal first answers, final confidence differed by",
         "what a second look does without advice",
         "After advice minus before it, the change was",

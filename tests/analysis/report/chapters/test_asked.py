@@ -275,14 +275,15 @@ def test_answers_that_cannot_be_read_are_said_with_how_they_ended(data, found):
 
 
 def test_confidence_is_said_beside_accuracy(data, found):
-    own = replace(found[0].stated, mean_confidence=0.9, accuracy=0.7, overconfidence=-0.2)
+    own = replace(found[0].stated, n=36, mean_confidence=0.9, accuracy=0.7, overconfidence=-0.2)
     unclear, under = (
         words_of(data, replace(found[0], stated=replace(own, verdict=verdict)))
         for verdict in (Verdict.UNCLEAR, Verdict.BELOW)
     )
-    assert "The answers of Model 0 state 90.0% on average, and 70.0% are correct." in unclear
+    said = "states 90.0% on average over 36 answers, and 70.0% of them are correct"
+    assert f"Model 0 {said}." in unclear
     assert (
-        "Model 0 is underconfident: its answers state 90.0% on average, and 70.0% are correct (20.0 points apart)." in under
+        f"Model 0 is underconfident: it {said} (20.0 points apart)." in under
     )  # fmt: skip
     assert "are correct" not in words_of(data, replace(found[0], stated=NONE))
 
@@ -323,7 +324,8 @@ def test_the_figure_of_stated_confidence_says_how_many_answers_it_shows(found):
     text = reliability_figure([(found[0], own), (found[2], replace(own, n=10))])
     assert text.caption.startswith("n = 2 models, each with up to 1,200 answers, in ten bins")
     assert text.alt == (
-        "Model 0 states 90.0% on average, and 70.0% are correct; Model 2 states 90.0% on average, and 70.0% are correct."
+        "Model 0 states 90.0% on average over 1,200 answers, and 70.0% of them are correct; "
+        "Model 2 states 90.0% on average over 10 answers, and 70.0% of them are correct."
     )
     error = replace(own.error, value=0.123)
     assert panel_error(replace(own, error=error)) == "error 0.12, n = 1,200"

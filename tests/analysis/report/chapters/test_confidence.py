@@ -10,9 +10,11 @@ from analysis.codec import MissingResult, present
 from analysis.report.chapter import About, SourceResults
 from analysis.report.chapters.confidence.results import Calibration, Expertise
 from analysis.report.chapters.confidence.words import (
+    FEWEST_PER_BIN,
     calibration_humans_figure,
     calibration_models_figure,
     expertise_figure,
+    not_drawn,
     table_s3_figure,
 )
 from analysis.report.contents import chapter_named
@@ -269,3 +271,10 @@ def test_the_only_subfield_is_no_second_test_of_expertise():
     own = results_of(replace(data, items=items), EXPERTISE).of(Expertise).expertise
     assert isinstance(own.slopes_by_subfield, MissingResult)
     assert own.slope.holm_p == own.slope.slope.p
+
+
+def test_bins_of_few_judgments_are_not_drawn_and_the_page_says_so(source: SourceResults) -> None:
+    binned = source.of(Calibration).calibration.humans.binned
+    least = FEWEST_PER_BIN * len(binned.bins)
+    assert not_drawn(replace(binned, n=least)) == ""
+    assert "fewer than 10 judgments" in not_drawn(replace(binned, n=least - 1))

@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 from django.test import Client
 
+from analysis.data_set import short_name
 from analysis.management.report_text import lines
 from analysis.report.report import StoredReport
 from analysis.report.services.compare import compare, side
@@ -223,7 +224,7 @@ def test_each_test_case_has_one_accuracy_in_exports_and_the_api(site: Site, tmp_
     trials = trials[trials.index.str.contains("human|machine")]
     for name, points in site.points.items():
         kind = "choice_correct" if name.endswith("(asked)") else "model_correct"
-        column = trials[f"{kind}__{name.removesuffix(' (asked)')}"]
+        column = trials[f"{kind}__{short_name(name.removesuffix(' (asked)'))}"]
         assert (column == [points[key] for key in column.index]).all()
     api = defaultdict(dict)
     for row in Program(make_user("program", site.study)).all_pages(

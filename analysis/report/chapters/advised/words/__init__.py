@@ -4,8 +4,9 @@ from collections.abc import Iterator, Sequence
 
 from analysis import columns as c
 from analysis.codec import MissingResult, present
-from analysis.presentation import Table, itemised, paragraphs
+from analysis.presentation import Table, itemised, paragraphs, sentences
 from analysis.report.chapter import About, Page, SourceResults
+from analysis.report.chapters.advised.own_answers import RULE
 from analysis.report.chapters.advised.results import (
     AccuracyWithAdvice,
     Advised,
@@ -33,10 +34,7 @@ from analysis.report.chapters.advised.words.teams import on_teams
 from analysis.stats.families import Questions
 from analysis.stats.reliance.moderators import Moderators
 
-OTHER_CHAPTERS = (
-    "In all other chapters, a trial with advice counts with its first answer, and trials whose advice came before any answer are left "
-    "out, so that people and models are compared without advice."
-)
+OTHER_CHAPTERS = f"People and models are compared without advice in all other chapters. {RULE}"
 
 
 def advised_page(source: SourceResults, about: About) -> Page:
@@ -72,7 +70,10 @@ def advised_page(source: SourceResults, about: About) -> Page:
             *(on_teams(teams) if teams else ()),
             *itemised(moved(present(reliance.switching)) if reliance else ()),
             *paragraphs(
-                *_separated(models), *(times(accuracy) if accuracy else ()), OTHER_CHAPTERS
+                _without_switching(reliance) if reliance else "",
+                *_separated(models),
+                *(times(accuracy) if accuracy else ()),
+                OTHER_CHAPTERS,
             ),
         ],
         tables=[
@@ -81,6 +82,17 @@ def advised_page(source: SourceResults, about: About) -> Page:
         ],
         methods=list(dict.fromkeys(_methods(accuracy, reliance, teams, tests))),
         finding=finding,
+    )
+
+
+def _without_switching(reliance: Reliance) -> str:
+    found = reliance.switching
+    if not isinstance(found, MissingResult):
+        return ""
+    return sentences(
+        "What switching to the advice depends on is not estimated, and is no question of this chapter's family.",
+        found.reason,
+        found.needed,
     )
 
 
