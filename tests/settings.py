@@ -20,22 +20,20 @@ STORAGES = {
 WHITENOISE_USE_FINDERS = WHITENOISE_AUTOREFRESH = True
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 
-# A test holds its transaction open; a heartbeat would wait for SQLite's lock until the test ends
-JOB_STALE_SECONDS = 600
-
 if DATABASES["default"]["ENGINE"].endswith("sqlite3"):
     # A file, since threads and other processes look at it too; one per run, so that runs never meet
     # Nothing is to outlive a power cut: on a busy disk each commit would wait for it
     DATABASES["default"]["OPTIONS"]["init_command"] = (
         "PRAGMA journal_mode=WAL; PRAGMA synchronous=OFF;"
     )
-    # On a busy machine 32 threads take longer than half a minute
-    DATABASES["default"]["OPTIONS"]["timeout"] = JOB_STALE_SECONDS
     DATABASES["default"]["TEST"] = {"NAME": str(VAR_DIR / f"test-{os.getpid()}.sqlite3")}
 else:
     # Likewise
     options = DATABASES["default"].setdefault("OPTIONS", {})
     options["options"] = f"{options.get('options', '')} -c synchronous_commit=off".strip()
+
+# A test holds its transaction open; a heartbeat would wait for SQLite's lock until the test ends
+JOB_STALE_SECONDS = 600
 
 # Tests ask quickly one after the other
 API_REQUESTS_PER_MINUTE = API_ANONYMOUS_PER_MINUTE = 100_000

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
+from django.db import transaction
 from django.db.models import F
 from django.http import HttpResponse
 from django.test import Client
@@ -62,7 +63,9 @@ class AtPage:
 def read(person: Participant) -> None:
     """The page with the trial that they are on was shown a while ago."""
     open_now = Trial.objects.filter(participant=person, judgment=None, advised=None)
-    open_now.update(shown_at=F("shown_at") - READING)
+    # In a transaction it waits its turn; outside of one, SQLite lets others overtake until it gives up
+    with transaction.atomic():
+        open_now.update(shown_at=F("shown_at") - READING)
 
 
 def enroll(study: Study, **fields: Any) -> Participant:
