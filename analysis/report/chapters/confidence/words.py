@@ -69,7 +69,7 @@ def not_drawn(binned: Binned) -> str:
     """Why bins have no figure: a bin has too few judgments for its interval to say anything; "" where they have one."""
     if binned.n >= FEWEST_PER_BIN * len(binned.bins):
         return ""
-    return f"Bins are not drawn, because each would have fewer than {FEWEST_PER_BIN} judgments."
+    return f"People's bins are not drawn, because each would have fewer than {FEWEST_PER_BIN} judgments."
 
 
 def calibration_page(source: SourceResults, about: About) -> Page:

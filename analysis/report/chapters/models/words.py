@@ -124,8 +124,8 @@ def agreement_figure(own: RankAgreement, models: Sequence[HumanAgreement]) -> Fi
             "For models that were asked, difficulty is the log-odds of the original in their answers."
             if any(model.method == CHOICE for model in models)
             else "",
-            "A row's name also labels the column below it. The next figure has the intervals of people's row; intervals between models "
-            "are not estimated.",
+            "A row's name also labels the column below it. The next figure has the intervals of people's row; those between models "
+            "are not drawn.",
         ),
         f"{correlation} of difficulty: {' and '.join(means) or 'not defined'}.",
     )

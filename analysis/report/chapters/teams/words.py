@@ -312,7 +312,14 @@ def _methods(found: TeamingResult) -> list[str]:
         shared.append(
             "The combination as published follows Yáñez, Luo, Valerio Minero and Love (2025)."
         )
-    first = [next(iter(teams_of(found, method)), None) for method in METHOD_NAMES]
+    # Teams near chance have a rule of their own
+    first = [
+        next(
+            (row for row in teams_of(found, method) if (row.near_chance is None) == is_usual), None
+        )
+        for method in METHOD_NAMES
+        for is_usual in (True, False)
+    ]
     rules = [result.about.rule for result in first if result]
     rest = [part.method for part in (present(found.sizes),) if part]
     # Teams that could not be fitted, by reason

@@ -18,10 +18,7 @@ from analysis.report.chapters.advised.words.estimates import (
 from analysis.stats.verdicts import Verdict
 from lib import formatting as f
 
-SECOND_LOOK = (
-    "Changes from before to after advice are described, not tested. They also include what a second look does without advice, which these "
-    "trials do not tell."
-)
+SECOND_LOOK = "Changes from before to after advice also include what a second look does without advice, which these trials do not tell."
 
 
 def after_advice(own: AccuracyWithAdvice) -> str:
