@@ -64,7 +64,7 @@ def read(person: Participant) -> None:
     """The page with the trial that they are on was shown a while ago."""
     open_now = Trial.objects.filter(participant=person, judgment=None, advised=None)
     # In a transaction it waits its turn; outside of one, SQLite lets others overtake until it gives up
-    with transaction.atomic():
+    with transaction.atomic(savepoint=False):
         open_now.update(shown_at=F("shown_at") - READING)
 
 
