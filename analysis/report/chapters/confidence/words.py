@@ -91,21 +91,15 @@ def calibration_page(source: SourceResults, about: About) -> Page:
     rows += [(model.label, model, model.binned) for model in models]
     errors = [(who, ece) for who, fits in groups if (ece := present(fits.ece))]
     fitted = [row for row in own.table_s3 if present(row.fit)]
-    without: dict[str, list[str]] = {}
+    # By reason; a model without a slope is not named again for its bins
+    without: dict[tuple[str, str], list[str]] = {}
     for model in own.models:
         if isinstance(model.logistic, MissingResult):
-            without.setdefault(model.logistic.reason, []).append(model.label)
-    without_slope = [
-        f"There is no slope of {f.listing(names)}. {why}" for why, names in without.items()
-    ]
-    unbinned: dict[str, list[str]] = {}
-    for model in own.models:
-        if isinstance(model.binned, MissingResult) and not isinstance(
-            model.logistic, MissingResult
-        ):
-            unbinned.setdefault(model.binned.reason, []).append(model.label)
-    without_bins = [
-        f"There are no bins of {f.listing(names)}. {why}" for why, names in unbinned.items()
+            without.setdefault(("is no slope", model.logistic.reason), []).append(model.label)
+        elif isinstance(model.binned, MissingResult):
+            without.setdefault(("are no bins", model.binned.reason), []).append(model.label)
+    lacking = [
+        f"There {what} of {f.listing(names)}. {why}" for (what, why), names in without.items()
     ]
     slopes = "Confidence and accuracy: regression over bins, and the full-sample logistic fit"
     error = "Expected calibration error, and the error that chance alone produces under perfect calibration"
@@ -115,7 +109,7 @@ def calibration_page(source: SourceResults, about: About) -> Page:
             finding,
             not_drawn(binned) if binned else "",
             _models(models, own.models_tests),
-            sentences(*without_slope, *without_bins),
+            sentences(*lacking),
             ASKED if source.of(Accuracy).has_asked else "",
         ),
         tables=[
