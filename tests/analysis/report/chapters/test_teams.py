@@ -10,10 +10,12 @@ from analysis.report.chapter import About, Page, SourceResults
 from analysis.report.chapters.teams.results import Teams
 from analysis.report.contents import chapter_named
 from analysis.stats.verdicts import Verdict
+from analysis.teams.results import About as TeamAbout
 from analysis.teams.results import (
     BayesianAbout,
     MemberKind,
     Method,
+    NearChance,
     Policy,
     Quantity,
     SizeCell,
@@ -230,3 +232,13 @@ def test_accuracy_by_size_lists_teams_from_the_smallest_to_the_largest() -> None
     ) in text
     _, text = page(replace(teaming(), sizes=replace(sizes, cells=tuple(cells[:1]))))
     assert "Expected accuracy by size" not in text
+
+
+def test_teams_near_chance_and_the_others_each_have_their_rule_among_the_methods() -> None:
+    found = teaming()
+    alone = [row for row in found.logistic if len(row.team) == 1]
+    pairs = [row for row in found.logistic if len(row.team) == 2]
+    near = replace(pairs[0], near_chance=NearChance(), about=TeamAbout("By random halves."))
+    usual = replace(pairs[1], near_chance=None, about=TeamAbout("By all other test cases."))
+    own, _text = page(replace(found, logistic=(*alone, usual, near)))
+    assert {"By random halves.", "By all other test cases."} <= set(own.methods)
