@@ -231,7 +231,7 @@ def calibration_error(
         when_calibrated_q975=None if calibrated is None else float(np.quantile(calibrated, UPPER)),
         resamples=N_RESAMPLES,
         seed=seed,
-        rule=f"{n_bins} bins of equal width on [{low:g}, 1], {len(counts)} of them with judgments",
+        rule=f"{n_bins} bins of equal width on [{low:g}, 1]; those without judgments have no weight",
         ci_method=INTERVAL.format(resamples=N_RESAMPLES, units=units, seed=seed),
     )
 

@@ -503,6 +503,7 @@ class AddingHuman:
     """Change by the person `added` to `team`: accuracy of the larger team less that of this one.
 
     with_human: the larger team's label. p_holm: over the n_tests comparisons of the family, from which the verdict follows.
+    is_near_chance: true if no member of one of the two teams can be told from chance; the gain then has no interval and no p.
     """
 
     team: Team
@@ -512,6 +513,7 @@ class AddingHuman:
     gain: Gain
     n_items: int
     n_participants: int
+    is_near_chance: bool = False
     p_holm: float | None = None
     n_tests: int | None = None
     verdict: Annotated[

@@ -105,9 +105,20 @@ def adding_one(row: AddingHuman, *, is_simulated: bool) -> str:
         Verdict.UNCLEAR: f"; this is no clear change ({p})",
         Verdict.TOO_FEW: f"; {TOO_FEW} it changes",
     }[row.verdict]
-    return (
+    own = (
         f"Adding {which} {who} to {called(row.team)} changes accuracy by {points(row.gain.value)} points{brackets(row.gain.ci95)} "
         f"on these test cases{verdict}."
+    )
+    if not row.is_near_chance:
+        return own
+    halves = (
+        ", and the fit of that team is to random halves of the other test cases instead of all of them"
+        if row.method is Method.LOGISTIC
+        else ""
+    )
+    return sentences(
+        own,
+        f"This change has no interval and no p value, because no member of one of the two teams can be told from chance{halves}.",
     )
 
 

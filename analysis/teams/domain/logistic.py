@@ -207,9 +207,11 @@ RULE = (
     "inner blocks of its test cases (seed {seed}); if log losses differ by less than a millionth, the stronger "
     "penalty is used (a penalty of 10^6 on participants means no individual effect). Folds with more than {rows:,} "
     "training trials search on that many trials of randomly drawn participants. Each fold needs a separate search, "
-    "so folds are merged if there are more than {most}. A member's tie is a confidence of 0 and adds nothing; if "
-    "nothing is added, the team ties. {folds}. Log-odds are means over {partitions} random divisions into folds and "
-    "inner blocks. By each of these alone, the team is right in {low:.1%} to {high:.1%}."
+    "so more than {most} folds are merged at random: those of test cases into {blocks}, those of test cases and "
+    "participants into at most {items} x {people}. A member's tie is a confidence of 0 and adds nothing; if "
+    "nothing is added, the team ties. Log-odds are means over random divisions into folds and inner blocks: {fits:,} "
+    "divided by the number of trials (of test cases for teams of models alone), at least one and at most {of_models}, "
+    "or {with_people} in teams with people."
 )
 
 
@@ -427,17 +429,18 @@ def _about(
     on_weights, on_participants = zip(
         *(pair for one in fits for pair in one.penalties), strict=True
     )
-    low, high = float(right.min()), float(right.max())
     return LogisticAbout(
         rule=RULE.format(
             inner=INNER_BLOCKS,
             rows=MOST_ROWS,
             seed=seed,
             most=MOST_FOLDS,
-            folds=folds.sentence,
-            partitions=len(fits),
-            low=low,
-            high=high,
+            blocks=ITEM_BLOCKS,
+            items=COARSE_ITEMS,
+            people=COARSE_PEOPLE,
+            fits=ROW_FITS,
+            of_models=OF_MODELS,
+            with_people=WITH_PEOPLE,
         ),
         features=(*people, *(m.name for m in evidence.members if not m.is_human)),
         weights=tuple(np.mean([beta for one in fits for beta in one.betas], axis=0).tolist()),
@@ -446,7 +449,7 @@ def _about(
         ),
         n_folds=folds.n,
         n_partitions=len(fits),
-        accuracy_by_partition=(low, high),
+        accuracy_by_partition=(float(right.min()), float(right.max())),
         left_out=tuple(m.name for m in members if m.name not in evidence.names),
     )
 

@@ -138,9 +138,13 @@ class Runs:
         if not pairs:
             return []
         gains = differences(np.column_stack(after), np.column_stack(before), self.draws)
-        for n, (larger, smaller, _method) in enumerate(pairs):
+        is_near_chance = [
+            any(learns_noise(self.evidence.of(one.names)) for one in (larger, smaller))
+            for larger, smaller, _method in pairs
+        ]
+        for n, is_near in enumerate(is_near_chance):
             # One that errs on all its rows together: resampling them says nothing
-            if any(learns_noise(self.evidence.of(one.names)) for one in (larger, smaller)):
+            if is_near:
                 gains[n] = replace(gains[n], ci95=None, p=None, se=None)
         return [
             AddingHuman(
@@ -151,8 +155,11 @@ class Runs:
                 gain=gain,
                 n_items=self.draws.n_items,
                 n_participants=self.draws.n_people,
+                is_near_chance=is_near,
             )
-            for (team, rest, method), gain in zip(pairs, gains, strict=True)
+            for (team, rest, method), gain, is_near in zip(
+                pairs, gains, is_near_chance, strict=True
+            )
         ]
 
     @property

@@ -112,6 +112,14 @@ def test_only_a_team_of_members_at_chance_says_so() -> None:
         assert bool(said) is (near is not None)
 
 
+@pytest.mark.parametrize("is_near", [True, False])
+def test_a_change_beside_a_team_at_chance_says_that_the_fits_differ(*, is_near: bool) -> None:
+    found = tried(1)
+    change = replace(answer(found).adding, is_near_chance=is_near)
+    said = line("adding_one", replace(found, adding_human=(change,)))
+    assert ("random halves of the other test cases instead of all" in said) is is_near
+
+
 @pytest.mark.parametrize(
     ("method", "does"),
     {

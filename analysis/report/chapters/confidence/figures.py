@@ -45,7 +45,7 @@ from analysis.report.chapters.confidence.words import (
     calibration_models_figure,
     expertise_calibration_figure,
     expertise_figure,
-    not_drawn,
+    is_drawn,
     subfield_name,
     table_s3_figure,
 )
@@ -108,8 +108,11 @@ def calibration_humans(source: SourceResults, tables: Tables) -> Figure:
     binned = present(people.binned) if people else None
     if binned is None:
         raise NotEnough("No judgment has a confidence.", "Ask participants for their confidence.")
-    if why := not_drawn(binned):
-        raise NotEnough(why, f"Collect {FEWEST_PER_BIN * len(binned.bins)} judgments.")
+    if not is_drawn(binned):
+        raise NotEnough(
+            f"A bin would have fewer than {FEWEST_PER_BIN} judgments.",
+            f"Collect {FEWEST_PER_BIN * len(binned.bins)} judgments.",
+        )
     frame = bins_frame(binned)
     domain = with_line([frame])
     x = x_of_rank(alt.Axis(title="Confidence, rank among all judgments", format=".0%", tickCount=5))
@@ -123,9 +126,9 @@ def calibration_humans(source: SourceResults, tables: Tables) -> Figure:
 def calibration_models(source: SourceResults, tables: Tables) -> Figure:
     """A panel per model: bins from least to most confident with 95% intervals and a regression line."""
     found = by_family(need(source.of(Calibration).calibration).models)
-    binned = [(m, fits) for m in found if (fits := present(m.binned))]
+    binned = [(m, fits) for m in found if (fits := present(m.binned)) and is_drawn(fits)]
     if not binned:
-        raise NotEnough("No model has enough scores for bins.", "Score the test cases.")
+        raise NotEnough("No model has enough scores for bins.", "Score more test cases.")
     names = labels([m for m, _ in binned])
     frames = [bins_frame(fits) for _, fits in binned]
     domain = with_line(frames)

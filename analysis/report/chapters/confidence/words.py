@@ -25,7 +25,7 @@ from analysis.stats.families import Family
 from analysis.stats.verdicts import Verdict
 from lib import formatting as f
 
-FEWEST_PER_BIN = 10
+FEWEST_PER_BIN = 4
 ASKED = (
     "For models that were asked, the log-odds of their answers take the place of the difference of perplexities. Test cases on which "
     "a model's answers favour neither version are left out for that model."
@@ -65,11 +65,20 @@ MODEL_OVER_DIFFERENCE = {
 }
 
 
-def not_drawn(binned: Binned) -> str:
-    """Why bins have no figure: a bin has too few judgments for its interval to say anything; "" where they have one."""
-    if binned.n >= FEWEST_PER_BIN * len(binned.bins):
+def is_drawn(binned: Binned) -> bool:
+    """False if a bin has too few judgments for its interval to say anything."""
+    return binned.n >= FEWEST_PER_BIN * len(binned.bins)
+
+
+def not_drawn(fits: Sequence[tuple[str, Binned]]) -> str:
+    """Sentence on the bins that have no figure; "" if there are none. fits: with a name of each."""
+    names = [name for name, binned in fits if not is_drawn(binned)]
+    if not names:
         return ""
-    return f"People's bins are not drawn, because each would have fewer than {FEWEST_PER_BIN} judgments."
+    return (
+        f"Not drawn, because their bins have fewer than {FEWEST_PER_BIN} judgments each: {f.listing(names)}. "
+        "Their regressions are in the table."
+    )
 
 
 def calibration_page(source: SourceResults, about: About) -> Page:
@@ -107,7 +116,7 @@ def calibration_page(source: SourceResults, about: About) -> Page:
     return Page(
         text=paragraphs(
             finding,
-            not_drawn(binned) if binned else "",
+            not_drawn([(who, fit) for who, fits in groups if (fit := present(fits.binned))]),
             _models(models, own.models_tests),
             sentences(*lacking),
             ASKED if source.of(Accuracy).has_asked else "",
@@ -213,7 +222,7 @@ def calibration_models_figure(
             "For models that were asked, it is the absolute log-odds of their answers."
             if has_asked
             else "",
-            "Vertical lines are 95% score intervals; the sloping line is the linear regression over bins, not truncated at 0 or 100%; "
+            "Vertical lines are 95% binomial intervals; the sloping line is the linear regression over bins, not truncated at 0 or 100%; "
             "the dashed line is chance.",
             HOLLOW if has_chat else "",
         ),

@@ -276,5 +276,8 @@ def test_the_only_subfield_is_no_second_test_of_expertise():
 def test_bins_of_few_judgments_are_not_drawn_and_the_page_says_so(source: SourceResults) -> None:
     binned = source.of(Calibration).calibration.humans.binned
     least = FEWEST_PER_BIN * len(binned.bins)
-    assert not_drawn(replace(binned, n=least)) == ""
-    assert "fewer than 10 judgments" in not_drawn(replace(binned, n=least - 1))
+    few = replace(binned, n=least - 1)
+    assert not_drawn([("Humans", replace(binned, n=least))]) == ""
+    assert not_drawn([("Humans", few), ("Model 0", few)]).endswith(
+        "each: Humans and Model 0. Their regressions are in the table."
+    )
