@@ -73,16 +73,19 @@ port: $(STAMP)
 	@$(BIN)/python scripts/check_port.py '$(PORT)'
 
 demo: demo-begins port migrate $(VAR_DIR)/static/staticfiles.json
-	@echo 'Step 2 of 4: the demo study and its simulated participants'
+	@echo 'Step 2 of 5: the demo study and its simulated participants'
 	@$(RUN) load_demo
 	@$(RUN) make_up_answers demo-questions
-	@echo 'Step 3 of 4: a small language model takes the same test (a demonstration, trained on a few pages)'
+	@echo 'Step 3 of 5: a small language model takes the same test (a demonstration, trained on a few pages)'
 	@$(RUN) score --model embedded --study demo --conditions full,isolated,swapped --resume
 	@echo 'The same model reads both versions and chooses, as participants do:'
 	@$(RUN) score --model embedded --study demo --method choice --layout marked --resume
-	@echo 'Step 4 of 4: the same model also answers questions, mostly wrongly. Answers are compared with those of an expert word for word; no model grades them:'
+	@echo 'Step 4 of 5: the same model also answers questions, mostly wrongly. Answers are compared with those of an expert word for word; no model grades them:'
 	@$(RUN) answer --study demo-questions --model embedded --resume
 	@$(RUN) grade --study demo-questions --judge exact --of 'brainbench-live/demo-lm' --resume
+	@echo 'Step 5 of 5: the results of both studies (a minute of one core)'
+	@for study in demo demo-questions; do \
+	  [ -e '$(VAR_DIR)'/reports/$$study/*report.json ] || $(RUN) report $$study --output '$(VAR_DIR)'/reports/$$study --formats svg >/dev/null; done
 	@echo
 	@echo 'Ready:'
 	@echo '  Take the test      $(BASE_URL)/s/demo/'
@@ -92,7 +95,7 @@ demo: demo-begins port migrate $(VAR_DIR)/static/staticfiles.json
 	@exec $(BIN)/python scripts/serve.py
 
 demo-begins:
-	@echo 'Step 1 of 4: packages, database and static files (a minute or two the first time)'
+	@echo 'Step 1 of 5: packages, database and static files (a minute or two the first time)'
 
 # On one thread the weights are the same, bit by bit, on the same kind of machine
 braingpt: migrate

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from analysis.data.filters import ReportOptions
-from analysis.report.services.make import make_report
+from analysis.report.services.make import make_report, n_steps
 from analysis.report.services.save import save_report
 from analysis.services.compute import Asked
 from experiment.models import Study
@@ -26,5 +26,9 @@ def of_questions(settings: Any, run_folder: Path) -> Study:
 def _made() -> str:
     study = make_questions(24, is_demo=True)
     make_up(study)
-    Asked(study, OPTIONS).keep(lambda row: save_report(row, make_report(study, OPTIONS)))
+    steps: list[str] = []
+    report = make_report(study, OPTIONS, steps.append)
+    Asked(study, OPTIONS).keep(lambda row: save_report(row, report, steps.append))
+    # A bar would end before its work, or the work before its bar
+    assert len(steps) == n_steps(study, OPTIONS)
     return study.slug

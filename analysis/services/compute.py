@@ -294,7 +294,8 @@ def _work(computation: Computation, lease: Lease) -> None:
 
         options = from_json(ReportOptions, computation.options)
         steps = _Steps(lease, n_steps(computation.study, options))
-        save_report(computation, make_report(computation.study, options, steps.advance))
+        report = make_report(computation.study, options, steps.advance)
+        save_report(computation, report, steps.advance)
     else:
         from analysis.teams.services import make_teams, save_teams
 

@@ -42,19 +42,20 @@ def write_report(
     report: Report,
     folder: Path,
     formats: Sequence[str] = DEFAULT_FORMATS,
-    progress: Callable[[str], None] | None = None,
+    step: Callable[[str], None] | None = None,
+    announce: Callable[[str], None] = lambda _: None,
 ) -> Written:
     """report.json, tables/*.csv, figures/*.{svg,png,pdf}, report.html and, for a BrainBench import, replication.md.
 
     Of simulated participants each file's name says so. The report is stored for the results page first; the files are copies of what the page shows.
+    `step` is called before each of the last steps of `n_steps`, `announce` before each file.
 
     Raises:
         OSError: the folder cannot be written to.
     """
-    announce = progress or (lambda _: None)
     for directory in (folder, folder / "tables", folder / "figures"):
         directory.mkdir(parents=True, exist_ok=True)
-    result = Asked(study, options).keep(lambda row: save_report(row, report, announce))
+    result = Asked(study, options).keep(lambda row: save_report(row, report, step))
     stored = StoredReport(result)
     written, prefix = Written(), report.header.participants.file_prefix
     for stem in result.tables:

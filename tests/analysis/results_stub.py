@@ -94,7 +94,9 @@ def _about(own: SourceResults) -> SourceResults:
     return replace(own, results=there)
 
 
-def figures(own: SourceResults, tables: Tables) -> Iterator[tuple[str, Figure]]:
+def figures(
+    own: SourceResults, tables: Tables, progress: object = None
+) -> Iterator[tuple[str, Figure]]:
     """Two figures of every source, with their chapters; none of the whole study."""
     if own.source == OF_STUDY:
         return

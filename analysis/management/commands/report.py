@@ -92,7 +92,7 @@ class Command(ReportingCommand):
                 report = make_report(study, wanted, bar.step, vectors)
                 if folder := options["output"]:
                     written = write_report(
-                        study, wanted, report, folder, options["formats"], bar.announce
+                        study, wanted, report, folder, options["formats"], bar.step, bar.announce
                     )
         except UnknownChoiceError as error:
             raise CommandError(str(error)) from error

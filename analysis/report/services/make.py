@@ -34,9 +34,13 @@ Progress = Callable[[str], None]
 
 
 def n_steps(study: Study, options: ReportOptions) -> int:
-    """How often `make_report` calls its `progress`. Raises UnknownChoiceError."""
+    """How often `make_report` and `save_report` call their `progress`: drawing takes long too. Raises UnknownChoiceError."""
     n_sources = len(read.sources_of(study, options))
-    return len(_chapters_of_pairs(study)) * n_sources + len(_chapters_of_study(study))
+    pairs, study_wide = (
+        sum(2 if chapter.figures else 1 for chapter in chapters)
+        for chapters in (_chapters_of_pairs(study), _chapters_of_study(study))
+    )
+    return pairs * n_sources + study_wide
 
 
 def _chapters_of_pairs(study: Study) -> list[Chapter]:

@@ -12,12 +12,21 @@ from analysis.report.report import Report
 from analysis.stats import NotEnough
 from analysis.store import Drawing
 
+Progress = Callable[[str], None]
 
-def draw_all(source: SourceResults, tables: Tables) -> Iterator[tuple[str, Figure]]:
-    """Each figure that the data support, with the id of its chapter, in the order of the page."""
+
+def draw_all(
+    source: SourceResults, tables: Tables, progress: Progress | None = None
+) -> Iterator[tuple[str, Figure]]:
+    """Each figure that the data support, with the id of its chapter, in the order of the page.
+
+    `progress` is called before the figures of a chapter, with its name.
+    """
     for chapter in CHAPTERS:
-        if chapter.results not in source.results:
+        if chapter.results not in source.results or not chapter.figures:
             continue
+        if progress is not None:
+            progress(f"figures: {chapter.title}{of_source(source.source)}")
         for draw in chapter.figures:
             try:
                 yield chapter.id, draw(source, tables)
@@ -25,24 +34,18 @@ def draw_all(source: SourceResults, tables: Tables) -> Iterator[tuple[str, Figur
                 continue
 
 
-Progress = Callable[[str], None]
-
-
 def save_report(computation: Computation, report: Report, progress: Progress | None = None) -> None:
-    """Files of `source_name` each; `progress` is called with each figure's name before it is drawn."""
+    """Files of `source_name` each; `progress` is that of `draw_all`."""
     tables = {
         f"{source}_{name}": table
         for source, own in report.tables.items()
         for name, table in own.items()
     }
-    drawings = _drawings(report, progress or (lambda _: None))
+    drawings = (
+        Drawing(figure, results.source, chapter)
+        for results in (*report.sources.values(), report.of_study)
+        for chapter, figure in draw_all(results, report.tables.get(results.source, {}), progress)
+    )
     header = report.header
     about = provenance(header.study, header.participants, header.made_at, header.data_version)
     store.save(computation, report.to_json(), drawings, tables, about)
-
-
-def _drawings(report: Report, progress: Progress) -> Iterator[Drawing]:
-    for results in (*report.sources.values(), report.of_study):
-        for chapter, figure in draw_all(results, report.tables.get(results.source, {})):
-            progress(f"figure {figure.name}{of_source(results.source)}")
-            yield Drawing(figure, results.source, chapter)

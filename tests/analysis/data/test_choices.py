@@ -174,7 +174,7 @@ def test_the_chapter_is_there_where_a_model_chose(study):
     options = ReportOptions(source="human")
     without = n_steps(study, options)
     type(run).objects.filter(pk=run.pk).update(status="finished")
-    assert n_steps(study, options) == without + 1
+    assert n_steps(study, options) == without + 2  # its numbers, and its figures
 
 
 def test_a_study_without_choices_has_no_trace_of_them(study):

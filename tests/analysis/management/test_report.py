@@ -290,7 +290,7 @@ def test_a_report_does_not_mention_sources_and_parts_that_a_study_lacks(
 def test_bert_score_is_computed_by_the_command_and_kept_apart_from_the_pages_report(
     capsys, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def texts_only(source, tables):
+    def texts_only(source, tables, progress):
         if GradedComparisons in source.results:
             yield "graded_comparisons", graded_texts(source, tables)
 
