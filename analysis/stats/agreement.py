@@ -9,7 +9,7 @@ import scipy
 
 from analysis.stats import NotEnough
 from analysis.stats.arrays import Floats, Interval
-from analysis.stats.distributions import percentile_interval
+from analysis.stats.distributions import LOST, percentile_interval
 
 N_BOOT = 1000
 SPLITS_PER_RESAMPLE = 4
@@ -17,7 +17,7 @@ CEILING = (
     "The trials of each test case with at least two trials are split at random into two halves. Reliability is "
     "Spearman's rank correlation of the halves' accuracies over test cases, averaged over splits and corrected to "
     "all trials with the Spearman-Brown formula, 2r/(1+r). The 95% percentile interval of the corrected value "
-    "resamples test cases."
+    "resamples test cases; there is none if a half is constant in more than 5% of the resamples."
 )
 
 
@@ -125,7 +125,8 @@ def noise_ceiling(
         ranks = (scipy.stats.rankdata(half_of[split, items], axis=1) for half_of in (one, two))
         total += _row_correlations(*ranks)
     means = total[~np.isnan(total)] / SPLITS_PER_RESAMPLE
-    ends = percentile_interval(means) if len(means) else None
+    # If a half is often constant, the resamples in which none is are no sample of all
+    ends = percentile_interval(means) if len(means) >= (1 - LOST) * N_BOOT else None
     ci95 = ends and (spearman_brown(ends[0]), spearman_brown(ends[1]))
     return NoiseCeiling(mean, spearman_brown(mean), ci95, n_splits, len(n), seed)
 

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from scipy import sparse, special
 
 from analysis.stats.arrays import Bools, Floats, Interval, Ints, without_rounding
-from analysis.stats.distributions import percentile_interval
+from analysis.stats.distributions import LOST, percentile_interval
 from analysis.stats.estimates import Z95
 from analysis.stats.two_way_clustered import FEW, SCORE, TwoWay
 
@@ -199,7 +199,7 @@ AT_ONCE = 25_000  # numbers in an array, so that it stays in the processor's cac
 RANK_METHOD = (
     "95% percentile intervals from {resamples:,} resamples of test cases (seed {seed}). The same resamples are used for "
     "people and for all models, and ranks are recomputed in each. They show how the means of the same models would differ for another sample of "
-    "test cases."
+    "test cases. There is no interval if more than 5% of the correlations are undefined in the resamples, because one side does not vary there."
 )
 
 
@@ -308,5 +308,8 @@ def _standard(rows: Floats, weights: Floats) -> _Standard:
 
 
 def _interval(found: Floats) -> Interval | None:
+    """None where more than LOST of the correlations have a side without variation in the resamples: the others are no sample of all."""
     sums, numbers = found
+    if numbers.mean() < (1 - LOST) * numbers.max(initial=0):
+        return None
     return spread(sums[numbers > 0] / numbers[numbers > 0]).ci95

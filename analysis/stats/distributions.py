@@ -9,6 +9,7 @@ import scipy
 from analysis.stats import NotEnough
 from analysis.stats.arrays import Floats, Interval, with_width
 
+LOST = 0.05  # share of resamples that may lack a statistic; if more do, the others are no sample of all
 SPREAD = (
     "Quartiles by linear interpolation; SD with n-1; 95% interval of the median from order statistics (exact, "
     "conservative, at least 6 values)."

@@ -179,7 +179,7 @@ def _fitted(
     used = {name: x for name, x in columns.items() if len(x) and np.ptp(x) > 0}
     if len(trials) < FEWEST * (1 + len(used)):
         raise NotEnough(
-            f"A model with {len(used)} effects needs at least {FEWEST * (1 + len(used))} such trials; there are {len(trials)}.",
+            f"The fit of {len(used)} effects needs at least {FEWEST * (1 + len(used))} trials that meet its conditions; there are {len(trials)}.",
             "Let more participants finish the study.",
         )
     found = trial_model(used, outcome, trials.participant, trials.item)

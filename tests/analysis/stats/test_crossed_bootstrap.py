@@ -102,3 +102,11 @@ def test_intervals_of_the_means_are_those_of_correlations_ranked_anew_in_every_r
     low, high = np.quantile(slow, [0.025, 0.975], axis=0)
     assert found.among == pytest.approx((low[0], high[0]), rel=1e-9)
     assert found.with_other == pytest.approx((low[1], high[1]), rel=1e-9)
+
+
+def test_a_correlation_that_hangs_on_one_item_has_no_interval():
+    """A third of the resamples lack the one item that differs; the others alone gave -.89 to -.50, without 0."""
+    judge, steps = [0.0] + [1.0] * 8, list(range(9))
+    found = mean_correlations([steps, judge], [*steps[4:], *steps[:4]], seed=1)
+    assert found.among is None
+    assert mean_correlations([steps, [*steps[5:], *steps[:5]]], steps, seed=1).among is not None

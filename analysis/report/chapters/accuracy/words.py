@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from analysis import columns as c
 from analysis.charts.texts import HOLLOW
-from analysis.codec import present
+from analysis.codec import MissingResult, present
 from analysis.presentation import FigureText, paragraphs, sentences
 from analysis.report.chapter import About, Page, SourceResults
 from analysis.report.chapters.accuracy.results import (
@@ -68,6 +68,16 @@ def accuracy_page(source: SourceResults, about: About) -> Page:
             f"Over {f.count(len(chat.pairs), 'pair')} of a base model and its chat version, the accuracy of the base model minus that of its "
             f"chat version is {f.points(over_pairs.mean_difference)} points on average ({numbers})."
         )
+    elif chat and isinstance(chat.test, MissingResult) and chat.pairs:
+        labels = {
+            model.name: model.label for model in (*models, *(present(own.extra_models) or ()))
+        }
+        each = [
+            f"{labels.get(pair.base, pair.base)} {f.percent(pair.base_accuracy)} and {labels.get(pair.chat, pair.chat)} "
+            f"{f.percent(pair.chat_accuracy)}"
+            for pair in chat.pairs
+        ]
+        pairs = f"Base models and their chat versions: {'; '.join(each)}. {chat.test.reason}"
     # One row for each group of trials that has any
     above = present(top.above_p80) if top else None
     shares = (

@@ -39,6 +39,10 @@ NOT_JUDGED = (
     "No test case has readable answers in both orders.",
     "Ask the model in a form that it answers in both orders.",
 )
+ONE_ORDER = (
+    "No test case was asked in both orders.",
+    "Ask the model in both orders.",
+)
 NO_PROBABILITY = (
     "One answer in each order, without the probabilities of tokens, is no probability of the original.",
     "Ask the model several times (--samples), or through a server that returns top_logprobs.",
@@ -144,7 +148,7 @@ class People:
 
 @dataclass(frozen=True, kw_only=True)
 class AskedModel(ModelName):
-    """judged: test cases for which the answers in both orders could be read; strict: all that were asked, the others as wrong.
+    """judged: test cases for which the answers in both orders could be read; strict: all asked in both orders, the others as wrong.
 
     seconds_median: of an answer, None where it is not known. stated: of answers by the confidence that they state; p_original: of test cases.
     """
@@ -157,7 +161,7 @@ class AskedModel(ModelName):
     samples: int
     n_asked: int
     judged: Proportion | MissingResult
-    strict: Proportion
+    strict: Proportion | MissingResult
     states: tuple[State, ...]
     position: Position | MissingResult
     by_order: ByOrder | MissingResult
@@ -167,6 +171,12 @@ class AskedModel(ModelName):
     seconds_median: float | None
     people: People | MissingResult
     paired: AskedOrScored | MissingResult
+
+    @property
+    def n_one_order(self) -> int:
+        """Test cases that were asked in one order alone, which therefore have no decision."""
+        strict = present(self.strict)
+        return self.n_asked - (strict.n if strict else 0)
 
     @property
     def n_unread(self) -> int:
@@ -237,7 +247,7 @@ def confidences_of(models: Sequence[AskedModel]) -> Iterator[tuple[AskedModel, s
 def _model(data: SourceData, model: int, answers: pd.DataFrame) -> AskedModel:
     about, read = data.models.iloc[model], answers[answers["is_read"]]
     points = data.model_correct[model]
-    asked = np.unique(answers["item"])
+    orders = answers.groupby("item")["original_side"].nunique()
     # The name of the language model, not as the one that was asked
     twin = _twin(data, model)
     named = data.models.iloc[model if twin is None else twin]
@@ -254,9 +264,9 @@ def _model(data: SourceData, model: int, answers: pd.DataFrame) -> AskedModel:
         form=str(answers["form"].iloc[0]),
         prompt=data.run_prompts.get(int(run), ""),
         samples=int(answers["sample"].max()) + 1,
-        n_asked=len(asked),
+        n_asked=len(orders),
         judged=try_estimate(proportion, points),
-        strict=proportion(np.nan_to_num(points[asked])),
+        strict=try_estimate(_strict, points[orders.index[orders == 2]]),
         states=(
             State(READ, len(read)),
             *(State(str(end), int(n)) for end, n in others),
@@ -290,9 +300,18 @@ def _towards(read: pd.DataFrame) -> Floats:
     return np.where(read["side"] == "", TIE, is_original)
 
 
+def _strict(points: Floats) -> Proportion:
+    """points: (items asked in both orders,), NaN where an answer could not be read."""
+    if not len(points):
+        raise NotEnough(*ONE_ORDER)
+    return proportion(np.nan_to_num(points))
+
+
 def _by_order(read: pd.DataFrame) -> ByOrder:
     towards, first = _towards(read), (read["original_side"] == "A").to_numpy()
     items = read["item"].to_numpy()
+    if len(read) and first.all() | (~first).all():
+        raise NotEnough("Only one order of the versions has answers.", "Ask in both orders.")
     return ByOrder(
         clustered_share(towards[first], items[first]),
         clustered_share(towards[~first], items[~first]),

@@ -154,7 +154,7 @@ def _answers(models: Sequence[AskedModel]) -> list[Paragraph]:
         elif own.verdict.is_clear:
             preferred.append(
                 f"{name} prefers side {side}: {f.percent(own.answers.share)} (95% CI {f.share_interval(own.answers.ci95)}) of its answers "
-                "name A, although the original was on side A in half of the cases."
+                "name A. This is the mean of the answers with the original on side A and of those with it on side B."
             )
     verdicts = [own.verdict for _model, own in known]
     unclear = "No model showed a clear preference for a side."
@@ -162,18 +162,28 @@ def _answers(models: Sequence[AskedModel]) -> list[Paragraph]:
     unread = []
     for model in models:
         others = [f"{end.n:,} {end.state}" for end in model.states if end.state != READ]
-        judged, cases = present(model.judged), f.count(model.n_asked, "test case")
-        if model.n_unread:
-            unread.append(
-                sentences(
-                    f"Of {f.count(model.n_answers, 'answer')} of {model.language_label}, {f.number(model.n_unread, 0)} could not be read "
-                    f"({f.listing(others)}).",
-                    f"Its accuracy is {f.percent(judged.accuracy)} on the {f.count(judged.n, 'test case')} for which the answers in both "
-                    f"orders could be read. It is {f.percent(model.strict.accuracy)} on all {cases} if the others count as wrong."
-                    if judged
-                    else "No test case has readable answers in both orders, so this model has no accuracy.",
-                )
+        judged, strict = present(model.judged), present(model.strict)
+        if not (model.n_unread or model.n_one_order):
+            continue
+        unread.append(
+            sentences(
+                f"Of {f.count(model.n_answers, 'answer')} of {model.language_label}, {f.number(model.n_unread, 0)} could not be read "
+                f"({f.listing(others)})."
+                if model.n_unread
+                else "",
+                f"{f.number(model.n_one_order, 0)} of the {f.count(model.n_asked, 'test case')} that {model.language_label} was asked about "
+                f"{f.verb(model.n_one_order, 'was', 'were')} asked in one order only, and {f.verb(model.n_one_order, 'has', 'have')} no decision."
+                if model.n_one_order
+                else "",
+                f"Its accuracy is {f.percent(judged.accuracy)} on the {f.count(judged.n, 'test case')} for which the answers in both "
+                "orders could be read."
+                if judged
+                else "No test case has readable answers in both orders, so this model has no accuracy.",
+                f"It is {f.percent(strict.accuracy)} on all {f.count(strict.n, 'test case')} asked in both orders if the others count as wrong."
+                if judged and strict and model.n_unread
+                else "",
             )
+        )
     return [
         *([Paragraph("", items=preferred)] if preferred else []),
         *paragraphs(sentences(unclear, too_few(verdicts)) if is_none else "", *unread),

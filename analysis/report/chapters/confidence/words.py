@@ -58,10 +58,10 @@ HUMANS_OVER_CONFIDENCE = {
     Verdict.TOO_FEW: "Too few participants or test cases to say whether human accuracy changed with confidence",
 }
 MODEL_OVER_DIFFERENCE = {
-    Verdict.ABOVE: "accuracy rises with the difference of perplexities (full-sample logistic fit)",
-    Verdict.BELOW: "accuracy falls with the difference of perplexities (full-sample logistic fit)",
-    Verdict.UNCLEAR: "accuracy shows no clear slope over the difference of perplexities (full-sample logistic fit)",
-    Verdict.TOO_FEW: "there are too few test cases to say whether accuracy changes with the difference of perplexities",
+    Verdict.ABOVE: "accuracy rises with its confidence (full-sample logistic fit)",
+    Verdict.BELOW: "accuracy falls with its confidence (full-sample logistic fit)",
+    Verdict.UNCLEAR: "accuracy shows no clear slope over its confidence (full-sample logistic fit)",
+    Verdict.TOO_FEW: "there are too few test cases to say whether accuracy changes with confidence",
 }
 
 
@@ -100,13 +100,20 @@ def calibration_page(source: SourceResults, about: About) -> Page:
     rows += [(model.label, model, model.binned) for model in models]
     errors = [(who, ece) for who, fits in groups if (ece := present(fits.ece))]
     fitted = [row for row in own.table_s3 if present(row.fit)]
-    # By reason; a model without a slope is not named again for its bins
+    # By reason; a model without a slope is not named again for its bins and its error
     without: dict[tuple[str, str], list[str]] = {}
     for model in own.models:
         if isinstance(model.logistic, MissingResult):
             without.setdefault(("is no slope", model.logistic.reason), []).append(model.label)
         elif isinstance(model.binned, MissingResult):
             without.setdefault(("are no bins", model.binned.reason), []).append(model.label)
+        elif isinstance(model.ece, MissingResult):
+            without.setdefault(("is no calibration error", model.ece.reason), []).append(
+                model.label
+            )
+    for row in own.table_s3:
+        if isinstance(row.fit, MissingResult):
+            without.setdefault(("is no row in Table S3", row.fit.reason), []).append(row.label)
     lacking = [
         f"There {what} of {f.listing(names)}. {why}" for (what, why), names in without.items()
     ]
@@ -153,11 +160,11 @@ def _models(models: Sequence[ModelCalibration], tests: Family | None) -> str:
         return f"For the one language model, {MODEL_OVER_DIFFERENCE[directions[0]]}."
     counted = f.count(len(directions), "model")
     if set(directions) == {Verdict.TOO_FEW}:
-        return f"For {counted}, there are too few test cases to say whether accuracy changes with the difference of perplexities."
+        return f"For {counted}, there are too few test cases to say whether accuracy changes with confidence."
     n_rising, n_falling = (directions.count(side) for side in (Verdict.ABOVE, Verdict.BELOW))
     return sentences(
-        f"For {n_rising} of {counted} accuracy clearly rises with the difference of perplexities, and for {n_falling} it clearly "
-        "falls (full-sample logistic fit).",
+        f"For {n_rising} of {counted}, accuracy clearly rises with the model's confidence, and for {n_falling} it clearly falls (full-sample "
+        "logistic fit over the difference of perplexities or, if the model was asked, over its log-odds).",
         too_few(directions),
         family_sentences(tests) if tests else "",
     )

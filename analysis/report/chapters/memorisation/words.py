@@ -232,6 +232,11 @@ def publication_date_page(source: SourceResults, about: About) -> Page:
     known = [(model, found) for model in models if (found := model.known)]
     together, people = present(own.publication_date_tests), present(own.publication_date_people)
     finding = _correlations([found for _model, found in known], models, together)
+    undefined = [model.label for model in models if not model.known]
+    without = (
+        f"There is no correlation for {f.listing(undefined)}, because fewer than three test cases have a date and a difficulty, or one of these "
+        "does not vary."
+    )
     of_people = ""
     if people:
         slope = people.slope
@@ -241,7 +246,7 @@ def publication_date_page(source: SourceResults, about: About) -> Page:
         )
     caption = "Publication date and difficulty"
     return Page(
-        text=paragraphs(finding, of_people),
+        text=paragraphs(finding, without if models and undefined else "", of_people),
         tables=c.page_table(caption, DATES, known, "publication_date_items"),
         methods=[one.method for one in (together, people and people.slope) if one],
         finding=finding,
@@ -270,7 +275,7 @@ def _correlations(
     clear = [
         f"Newer test cases are easier for {f.count(n_easier, 'model')}." if n_easier else "",
         f"Newer test cases are harder for {f.count(n_harder, 'model')}." if n_harder else "",
-        f"There are too few test cases to say so of {f.count(n_too_few, 'model')}."
+        f"For {f.count(n_too_few, 'model')}, there are too few test cases to say whether the date matters."
         if n_too_few
         else "",
     ]
@@ -304,5 +309,5 @@ def publication_date_figure(
             if most_each
             else "",
         ),
-        f"Rank correlations of publication date and difficulty in {f.count(len(models), 'model')}: {span}.",
+        f"Rank correlations of publication date and difficulty in {f.count(len(rhos) or len(models), 'model')}: {span}.",
     )

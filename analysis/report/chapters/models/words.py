@@ -76,9 +76,13 @@ def _with_people(own: RankAgreement) -> str:
     cases = f.count(own.n_items, "test case")
     interval = f.coefficient_interval(own.model_human_ci95)
     basis = cases if interval == f.DASH else f"95% CI {interval}; {cases}"
+    undefined = [model.label for model in own.models_human if not model.known]
     return sentences(
         f"{which} (scored so that larger values mean easier) and the human accuracy of each test case is "
         f"{f.coefficient(own.model_human_mean)} ({basis}).",
+        f"There is none for {f.listing(undefined)}, because fewer than three test cases have both, or one side does not vary."
+        if undefined
+        else "",
         ""
         if all(items == own.n_items for items in counted)
         else "Each model counts on the test cases for which its difficulty is known.",
@@ -89,7 +93,7 @@ def _reliability(people: Reliability) -> str:
     halves = people.halves
     if halves.spearman_brown <= 0:
         return (
-            "There are too few trials to estimate how well people agree with one another: the two halves of the trials do not correlate "
+            "People's agreement about which test cases are easy cannot be estimated, because the two halves of their trials do not correlate "
             "positively."
         )
     reliability = f.with_interval(

@@ -149,7 +149,9 @@ def _answers(own: People) -> Iterator[str]:
     age, experience = present(own.age), present(own.experience_years)
     country = present(own.country)
     if gender and gender.groups:
-        groups = _groups(gender, lambda code: _in_sentence(_gender(code)), "another one or none")
+        groups = _groups(
+            gender, lambda code: _in_sentence(_gender(code)), "another one, or not stated"
+        )
         yield f"Their self-reported gender identities were {groups}."
     if age:
         span = (
@@ -159,14 +161,14 @@ def _answers(own: People) -> Iterator[str]:
         )
         yield f"Their mean age was {f.number(age.mean, 1)} years (SD = {f.number(age.sd, 1)}{span}{_known(age, own)})."
     if position and position.groups:
-        groups = _groups(position, _in_sentence, "another one or none stated")
+        groups = _groups(position, _in_sentence, "another one, or not stated")
         yield f"Their current positions were {groups}."
     if experience:
         mean, sd = f.number(experience.mean, 1), f.number(experience.sd, 1)
         yield f"They had a mean of {mean} years of experience in the field (SD = {sd}{_known(experience, own)})."
     if country:
         lived = f"They lived in {f.count(country.n_different, 'country', 'countries')}"
-        groups = _groups(country, _country, "elsewhere or not stated", MOST_COUNTRIES)
+        groups = _groups(country, _country, "other countries, or not stated", MOST_COUNTRIES)
         yield f"{lived}: {groups}." if country.groups else f"{lived}."
     if trial_s := present(own.trial_s):
         median, low, high = (f.number(x, 0) for x in (trial_s.median, trial_s.q1, trial_s.q3))
@@ -186,6 +188,8 @@ def _groups(
 ) -> str:
     """Groups with their sizes, in the order of these; `rest` names those who gave another answer, or none."""
     shown = answers.groups[:most]
+    # Groups of equal size are all shown, or none is
+    shown += tuple(g for g in answers.groups[len(shown) :] if shown and g.n == shown[-1].n)
     parts = [f"{label(g.answer)} ({f.number(g.n, 0)}, {f.percent(g.share)})" for g in shown]
     if others := answers.n - sum(g.n for g in shown):
         parts.append(f"{rest} ({f.number(others, 0)}, {f.percent(others / answers.n)})")

@@ -45,6 +45,11 @@ DEFERRAL = {
 }
 
 
+ONE_MODEL = (
+    "A language model that was both scored and asked is a member only once, by its perplexities."
+)
+
+
 def teams_page(source: SourceResults, about: About) -> Page:
     found = need(source.of(Teams).teaming)
     every = teams_of(found, Method.LOGISTIC)
@@ -306,7 +311,7 @@ def _members(n_people: int, n_models: int, *, is_simulated: bool) -> str:
 
 def _methods(found: TeamingResult) -> list[str]:
     """How it was computed: what all methods share, then each method's rule."""
-    shared = [found.panel_rule, found.folds, found.ratings.rule]
+    shared = [ONE_MODEL, found.panel_rule, found.folds, found.ratings.rule]
     shared += [found.method, *found.measures.values(), found.multiplicity, found.policies_method]
     if teams_of(found, Method.AS_PUBLISHED):
         shared.append(

@@ -35,8 +35,8 @@ CONCLUSIONS = {
 
 
 PARTS = (
-    "One of the accuracies that this difference consists of has few right or few wrong decisions. Its interval and p are therefore at least as "
-    "cautious as the score intervals of these accuracies."
+    "At least one of the accuracies that this difference consists of has few right or few wrong decisions. The interval and p of the "
+    "difference are therefore at least as cautious as the score intervals of these accuracies."
 )
 
 
@@ -188,6 +188,10 @@ def item_differences_figure(
 # --- Sensitivity.
 
 NO_CHANGE = 1e-12  # of sums in another order
+CHANGE_OF_MODELS = (
+    "The change of the models' accuracy is the mean, over the models that keep a test case, of the accuracy under the choice minus that of the "
+    "same model as analysed."
+)
 
 
 def sensitivity_page(source: SourceResults, about: About) -> Page:
@@ -215,8 +219,18 @@ def sensitivity_page(source: SourceResults, about: About) -> Page:
             "Among these choices, the largest change of the humans' or the models' accuracy is "
             f"{f.percentage_points(max(changes))} percentage points."
         )
+    fewer = [
+        f"“{choice.what}” leaves no test case of {f.count(lost, 'model')}; the change there is that of the other {f.number(choice.models_mean.n, 0)}."
+        for choice in found[1:]
+        if choice.models_mean
+        and found[0].models_mean
+        and (lost := found[0].models_mean.n - choice.models_mean.n) > 0
+    ]
     return Page(
-        text=paragraphs(finding),
+        text=paragraphs(finding, sentences(*fewer)),
         tables=c.page_table("Main results under other choices", columns, found, "sensitivity"),
+        methods=[
+            CHANGE_OF_MODELS,
+        ],
         finding=finding,
     )

@@ -265,13 +265,34 @@ def test_answers_that_cannot_be_read_are_said_with_how_they_ended(data, found):
     ended = "Of 20 answers of Model 2, 5 could not be read (4 refused and 1 length)."
     assert (
         f"{ended} Its accuracy is 60.0% on the 10 test cases for which the answers in both orders could be read. "
-        "It is 50.0% on all 12 test cases if the others count as wrong."
+        "It is 50.0% on all 12 test cases asked in both orders if the others count as wrong."
     ) in words_of(data, model)
     none = (
         f"{ended} No test case has readable answers in both orders, so this model has no accuracy."
     )
     assert none in words_of(data, replace(model, judged=NONE))
     assert "could not be read" not in words_of(data, replace(model, states=states[:1]))
+
+
+@pytest.mark.parametrize("n_whole", [0, 4])
+def test_test_cases_asked_in_one_order_are_not_called_unreadable(
+    small: SourceData, n_whole: int
+) -> None:
+    """A model was 0.0% right with "unreadable as wrong", though each of its answers was read."""
+    answers = answers_of(40 * small.difficulty_nats[0])
+    kept = (answers["original_side"] == "A") | (answers["item"] < n_whole)
+    data = with_asked(replace(small, resamples=50), (0, answers[kept]))
+    (own,) = results_of(data, ASKED).of(Asked).asked
+    n = len(small.items) - n_whole
+    text = words_of(data, own)
+    assert f"{n} of the {len(small.items)} test cases that Model 0 was asked about were" in text
+    assert "could not be read" not in text
+    if n_whole:
+        assert (own.strict.n, own.strict.accuracy) == (n_whole, own.judged.accuracy)
+    else:
+        assert isinstance(own.strict, MissingResult)
+        assert "Only one order" in own.by_order.reason
+        assert "so this model has no accuracy" in text
 
 
 def test_confidence_is_said_beside_accuracy(data, found):

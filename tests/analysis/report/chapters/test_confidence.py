@@ -105,8 +105,8 @@ def test_sentences_on_models_slopes_follow_their_verdicts(small, verdict):
         )[1]
 
     one, every = shown(models[:1]), shown(models)
-    assert ("accuracy rises with the" in one) == (verdict is Verdict.ABOVE)
-    assert ("accuracy falls with the" in one) == (verdict is Verdict.BELOW)
+    assert ("accuracy rises with its" in one) == (verdict is Verdict.ABOVE)
+    assert ("accuracy falls with its" in one) == (verdict is Verdict.BELOW)
     assert ("accuracy shows no clear slope" in one) == (verdict is Verdict.UNCLEAR)
     n_rising, n_falling = ((verdict is of) * len(models) for of in (Verdict.ABOVE, Verdict.BELOW))
     if verdict is Verdict.TOO_FEW:

@@ -328,8 +328,8 @@ EASIER, HARDER, UNCLEAR, TOO_FEW = (
     [
         ((EASIER, UNCLEAR), "Newer test cases are easier for 1 model."),
         ((EASIER, EASIER, HARDER), "Newer test cases are easier for 2 models. Newer test cases are harder for 1 model."),
-        ((HARDER, TOO_FEW), "Newer test cases are harder for 1 model. There are too few test cases to say so of 1 model."),
-        ((TOO_FEW, TOO_FEW), "There are too few test cases to say so of 2 models."),
+        ((HARDER, TOO_FEW), "Newer test cases are harder for 1 model. For 1 model, there are too few test cases to say whether the date matters."),
+        ((TOO_FEW, TOO_FEW), "For 2 models, there are too few test cases to say whether the date matters."),
         ((UNCLEAR, UNCLEAR), "The models therefore show no clear direction."),
     ],
 )  # fmt: skip

@@ -144,7 +144,7 @@ def test_the_paragraph_of_a_study_says_who_came_who_stayed_and_when(small):
         "1 March 2025",
         "26 participants gave consent, 25 started the trials and 23 finished",
         "20 participants, and 180 of 200 judged trials",
-        "female (9, 45.0%), male (7, 35.0%), another one or none (4, 20.0%).",
+        "female (9, 45.0%), male (7, 35.0%), another one, or not stated (4, 20.0%).",
         "34.4 years (SD = 5.1, range 30 to 40; n = 18)",
         "60 s (quartiles 45 and 75 s)",
         "The Board (number EP/1)",
