@@ -30,19 +30,19 @@ Progress = Callable[[str], None]
 
 def save_report(computation: Computation, report: Report, progress: Progress | None = None) -> None:
     """Files of `source_name` each; `progress` is called with each figure's name before it is drawn."""
+
+    def drawings() -> Iterator[Drawing]:
+        for results in (*report.sources.values(), report.of_study):
+            for chapter, figure in draw_all(results, report.tables.get(results.source, {})):
+                if progress:
+                    progress(f"figure {figure.name}{of_source(results.source)}")
+                yield Drawing(figure, results.source, chapter)
+
     tables = {
         f"{source}_{name}": table
         for source, own in report.tables.items()
         for name, table in own.items()
     }
-    drawings = _drawings(report, progress or (lambda _: None))
     header = report.header
     about = provenance(header.study, header.participants, header.made_at, header.data_version)
-    store.save(computation, report.to_json(), drawings, tables, about)
-
-
-def _drawings(report: Report, progress: Progress) -> Iterator[Drawing]:
-    for results in (*report.sources.values(), report.of_study):
-        for chapter, figure in draw_all(results, report.tables.get(results.source, {})):
-            progress(f"figure {figure.name}{of_source(results.source)}")
-            yield Drawing(figure, results.source, chapter)
+    store.save(computation, report.to_json(), drawings(), tables, about)
