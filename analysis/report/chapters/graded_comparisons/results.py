@@ -1,4 +1,7 @@
-"""Every two models on the questions that both answered."""
+"""Every two models on the questions that both answered.
+
+Long: four results of one chapter, one after the other.
+"""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass

@@ -1,4 +1,7 @@
-"""Accuracy of models on what was published before their training data end, and on what came after."""
+"""Accuracy of models on what was published before their training data end, and on what came after.
+
+Long: two chapters of one theme, one after the other.
+"""
 
 import math
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""The chapters on who took part, as sentences and tables."""
+"""The four chapters on who took part, one after the other, as sentences and tables."""
 
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
