@@ -109,11 +109,9 @@ def _with_nan(schema: Any) -> Any:
     }
     if parts.get("type") != "float":
         return parts
-    return core_schema.no_info_before_validator_function(_number, core_schema.float_schema())
-
-
-def _number(value: Any) -> Any:
-    return math.nan if value is None else value
+    return core_schema.no_info_before_validator_function(
+        lambda value: math.nan if value is None else value, core_schema.float_schema()
+    )
 
 
 def json_schema(kind: Any) -> dict[str, Any]:

@@ -1,7 +1,6 @@
 """The stored report and trials of teams, as report.json and teams.json have them. Asking computes nothing; starting does."""
 
 from collections.abc import Mapping
-from functools import cache
 from typing import Any, ClassVar
 
 from django.http import QueryDict
@@ -206,14 +205,9 @@ class ReportSchema(SignedInView):
     """The JSON Schema of report.json: every key with its type."""
 
     def get(self, request: Request) -> Response:
-        return Response(_report_schema())
+        from analysis.report.report import json_schema  # heavy, and only where it is asked for
 
-
-@cache
-def _report_schema() -> dict[str, Any]:
-    from analysis.report.report import json_schema  # heavy, and only where it is asked for
-
-    return json_schema()
+        return Response(json_schema())
 
 
 class Teams(StoredView):

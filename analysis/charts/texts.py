@@ -95,15 +95,16 @@ def fix_widths(svg: str) -> str:
     >>> fix_widths('<text font-size="10px">AB</text>')
     '<text font-size="10px" textLength="13.34" lengthAdjust="spacingAndGlyphs">AB</text>'
     """
-    return _TEXT.sub(_fixed, svg)
 
+    def fixed(match: re.Match[str]) -> str:
+        attributes, content = match.groups()
+        size = _SIZE.search(attributes)
+        text = html.unescape(content)
+        bold = 'font-weight="bold"' in attributes
+        width = width_px(text, float(size[1]), bold=bold) if size else None
+        if not width or not text.strip():
+            return match[0]
+        length = f'textLength="{width:.2f}" lengthAdjust="spacingAndGlyphs"'
+        return f"<text{attributes} {length}>{content}</text>"
 
-def _fixed(match: re.Match[str]) -> str:
-    attributes, content = match.groups()
-    size = _SIZE.search(attributes)
-    text = html.unescape(content)
-    bold = 'font-weight="bold"' in attributes
-    width = width_px(text, float(size[1]), bold=bold) if size else None
-    if not width or not text.strip():
-        return match[0]
-    return f'<text{attributes} textLength="{width:.2f}" lengthAdjust="spacingAndGlyphs">{content}</text>'
+    return _TEXT.sub(fixed, svg)

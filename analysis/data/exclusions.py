@@ -13,7 +13,6 @@ from experiment.domain.exclusion import (
     PARTICIPANT_REASONS,
     TRIAL_REASONS,
     WITHDRAWN,
-    Reason,
 )
 
 ASSIGNED, NO_RULES = "assigned", "no_rules"
@@ -57,18 +56,15 @@ def undone(judged: pd.DataFrame) -> Iterator[Undone]:
             else "no rule excludes any"
         )
         yield Undone(NO_RULES, f"All answers of those who finished; {nobody}.", finished)
+    said = {
+        NOT_FINISHED: "Those who did not finish are included.",
+        BY_HAND: "Those whom the researchers excluded by hand are included.",
+    }
     for reason in rules:
+        without = said.get(reason, f"Nothing is excluded as “{reason.label}”.")
         only = {reason.code}
         kept = [not (trial | person) - only for trial, person in zip(*codes, strict=True)]
-        yield Undone(reason.code, _without(reason), np.array(kept))
-
-
-def _without(reason: Reason) -> str:
-    if reason is NOT_FINISHED:
-        return "Those who did not finish are included."
-    if reason is BY_HAND:
-        return "Those whom the researchers excluded by hand are included."
-    return f"Nothing is excluded as “{reason.label}”."
+        yield Undone(reason.code, without, np.array(kept))
 
 
 def _codes(column: pd.Series) -> list[frozenset[str]]:

@@ -146,26 +146,21 @@ def _file(
     other = {"csv": CSV, "json": "application/json", "html": "text/html; charset=utf-8"}
     prefix = SIMULATED if chosen.kind == Participant.Kind.SIMULATED else ""
     prefix += "team-" if isinstance(chosen, TeamChosen) else ""
-    shown = request.GET.get("v", "")
-    return file_response(
-        lambda: content(_result(chosen, shown)),
-        (TYPES | other)[ending],
-        f"{chosen.study.slug}-{prefix}{name}",
-    )
 
+    def made() -> bytes:
+        # The result that the page showed, which its links name; else today's, computed here if it may be
+        if found := chosen.asked.open(request.GET.get("v", "")):
+            return content(found)
+        if chosen.problems:
+            raise RefusedError(" ".join(chosen.problems))
+        state = chosen.for_file()
+        if isinstance(state, StoredResult):
+            return content(state)
+        if state is None:
+            raise RefusedError("Choose members: members=human&members=NAME.")
+        raise RefusedError(state.problem or NOT_COMPUTED)
 
-def _result(chosen: Chosen | TeamChosen, shown: str) -> StoredResult:
-    """Result that the page showed, which its links name; else today's, computed here if it may be."""
-    if found := chosen.asked.open(shown):
-        return found
-    if chosen.problems:
-        raise RefusedError(" ".join(chosen.problems))
-    state = chosen.for_file()
-    if isinstance(state, StoredResult):
-        return state
-    if state is None:
-        raise RefusedError("Choose members: members=human&members=NAME.")
-    raise RefusedError(state.problem or NOT_COMPUTED)
+    return file_response(made, (TYPES | other)[ending], f"{chosen.study.slug}-{prefix}{name}")
 
 
 def _to_page(chosen: Chosen | TeamChosen) -> HttpResponse:

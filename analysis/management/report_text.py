@@ -24,6 +24,14 @@ PRINTED = ("humans", "models", "models_mean", "models_vs_humans", "graded_rates"
 
 # trainings, items, texts -> their rows
 BeforeAfter = dict[str, list[dict[str, Any]]]
+# A training's manifest, by the names of columns. Losses are on the corpus's held-out part, in nats per token:
+# before the first step, and of the weights that were kept
+LOSSES = {
+    "steps": "steps",
+    "tokens": "tokens",
+    "before": "untrained_held_out_loss",
+    "after": "held_out_loss",
+}
 
 
 def lines(report: Report, written: Written | None, folder: Path) -> list[str]:
@@ -34,7 +42,24 @@ def lines(report: Report, written: Written | None, folder: Path) -> list[str]:
     if participants.rules_version is not None:
         found.append(f"rules        version {participants.rules_version} of the study")
     for name, source in report.sources.items():
-        found += ["", f"{name}-created test cases", *_headline(source), *_others_missing(source)]
+        answer, own = headline(source), source.of(Accuracy)
+        shown = {
+            "humans": _estimate(answer.humans, "trials") or _missing(own.humans),
+            "models": _estimate(answer.models, "test cases" if answer.model else "models")
+            or _missing(own.models_mean),
+            "models minus humans": _estimate(answer.difference, "models", "+")
+            or _missing(own.models_vs_humans),
+        }
+        pairs = present(own.base_vs_chat)
+        if pairs and isinstance(pairs.test, MissingResult):
+            shown["base_vs_chat"] = pairs.test.reason
+        found += ["", f"{name}-created test cases"]
+        found += (f"  {what:<18} {line}" for what, line in shown.items())
+        if answer.few:
+            found.append(f"  {answer.few.words}")
+        elif answer.verdict is Verdict.TOO_FEW:
+            found.append("  The models decided too few test cases to say whether they or people are more accurate.")  # fmt: skip
+        found += _others_missing(source)
     if GradedRates in report.of_study.results:
         rated = report.of_study.of(GradedRates).graded_rates
         found += ["", "questions"]
@@ -50,33 +75,9 @@ def lines(report: Report, written: Written | None, folder: Path) -> list[str]:
             found += (f"{model.label}: no grade could be read" for model in rated.unread)
     found += _others_missing(report.of_study)
     if written is not None:
-        found += [
-            "",
-            (
-                f"{written.n_files} files in {folder}: {', '.join(sorted(written.documents))}, "
-                f"{len(written.tables)} tables, {len(written.figures)} figures"
-            ),
-        ]
-    return found
-
-
-def _headline(source: SourceResults) -> list[str]:
-    answer, own = headline(source), source.of(Accuracy)
-    lines = {
-        "humans": _estimate(answer.humans, "trials") or _missing(own.humans),
-        "models": _estimate(answer.models, "test cases" if answer.model else "models")
-        or _missing(own.models_mean),
-        "models minus humans": _estimate(answer.difference, "models", "+")
-        or _missing(own.models_vs_humans),
-    }
-    pairs = present(own.base_vs_chat)
-    if pairs and isinstance(pairs.test, MissingResult):
-        lines["base_vs_chat"] = pairs.test.reason
-    found = [f"  {name:<18} {line}" for name, line in lines.items()]
-    if answer.few:
-        found.append(f"  {answer.few.words}")
-    elif answer.verdict is Verdict.TOO_FEW:
-        found.append("  The models decided too few test cases to say whether they or people are more accurate.")  # fmt: skip
+        documents = ", ".join(sorted(written.documents))
+        others = f"{len(written.tables)} tables, {len(written.figures)} figures"
+        found += ["", f"{written.n_files} files in {folder}: {documents}, {others}"]
     return found
 
 
@@ -144,7 +145,12 @@ def before_after(report: Report, trainings: Sequence[Training]) -> BeforeAfter:
         for corpus in present(model.corpora) or ()
         if (change := present(corpus.change))
     ]
-    return {"trainings": [_losses(own) for own in trainings], "items": items, "texts": texts}
+    losses = [
+        {"model": own.name, "mode": own.mode}
+        | {column: own.manifest[key] for column, key in LOSSES.items()}
+        for own in trainings
+    ]
+    return {"trainings": losses, "items": items, "texts": texts}
 
 
 def before_after_lines(found: BeforeAfter) -> Iterator[str]:
@@ -163,16 +169,3 @@ def before_after_lines(found: BeforeAfter) -> Iterator[str]:
             f"  {text['n_texts']} texts of “{text['name']}”, which neither model was trained on: {text['before']:.3f} and "
             f"{text['after']:.3f} nats per token"
         )
-
-
-def _losses(training: Training) -> dict[str, Any]:
-    """Losses on the corpus's held-out part, in nats per token: before the first step, and of the weights that were kept."""
-    made = training.manifest
-    return {
-        "model": training.name,
-        "mode": training.mode,
-        "steps": made["steps"],
-        "tokens": made["tokens"],
-        "before": made["untrained_held_out_loss"],
-        "after": made["held_out_loss"],
-    }

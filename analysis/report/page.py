@@ -114,6 +114,10 @@ def _gap(absent: Sequence[Section]) -> Gap:
     return Gap(f"not-yet-{absent[0].id}", [(names, why) for why, names in lines.items()])
 
 
+# The figure that answers the study's question: teams beside people and models, else these alone
+FIRST = (("teams", "teams"), ("models", "accuracy"))
+
+
 @dataclass(frozen=True, slots=True)
 class HeadlineView:
     """The first panel on one source; label: "" where the report has one only."""
@@ -137,34 +141,28 @@ def report_context(
         own = figures.setdefault(figure.source, {})
         own.setdefault(figure.chapter, []).append(view(figure))
     is_simulated = header.participants.is_simulated
-    found = headlines(stored.report.sources)
+    panels = []
+    for name, answer in headlines(stored.report.sources):
+        own = figures.get(name, {})
+        beside = (f for chapter, known in FIRST for f in own.get(chapter, ()) if f.name == known)
+        panels.append(
+            HeadlineView(
+                source_label(stored.report, name),
+                numbers(answer, is_simulated=is_simulated),
+                conclusion(answer, is_simulated=is_simulated),
+                next(beside, None),
+            )
+        )
     shown = sections(stored.report, figures, link_table, more)
     return {
         "report": header,
         "note": header.participants.note,
         "is_simulated": is_simulated,
         "made_at": datetime.fromisoformat(header.made_at),
-        "headlines": [
-            HeadlineView(
-                source_label(stored.report, name),
-                numbers(answer, is_simulated=is_simulated),
-                conclusion(answer, is_simulated=is_simulated),
-                _first_figure(figures.get(name, {})),
-            )
-            for name, answer in found
-        ],
+        "headlines": panels,
         "sections": shown,
-        "has_contents": bool(found) or len(shown) > 1,
+        "has_contents": bool(panels) or len(shown) > 1,
     }
-
-
-# The figure that answers the study's question: teams beside people and models, else these alone
-FIRST = (("teams", "teams"), ("models", "accuracy"))
-
-
-def _first_figure(figures: Mapping[str, Sequence[FigureView]]) -> FigureView | None:
-    found = (f for chapter, name in FIRST for f in figures.get(chapter, ()) if f.name == name)
-    return next(found, None)
 
 
 STYLES = ("css/base.css", "css/lab.css", "css/results.css")

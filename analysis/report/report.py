@@ -3,7 +3,7 @@
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, make_dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any
 
 from analysis import codec
@@ -77,6 +77,7 @@ class Report:
         return cls(header, results(OF_STUDY, values["of_study"]), sources)
 
 
+@cache
 def json_schema() -> dict[str, Any]:
     """JSON Schema of report.json."""
 

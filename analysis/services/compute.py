@@ -157,11 +157,26 @@ class Asked:
         if found := self.find():
             return found
         is_taken = workers.is_taken(Computation)
-        by = self._computer(is_taken)
+        by = Computer.WORKER
+        if not is_taken and settings.JOB_EXECUTOR != "celery":
+            # About how many trials a result is about; of imported people who are joined from elsewhere at most so many
+            counts = ItemCount.objects.filter(kind=self.kind)
+            own = self.study.participants.filter(kind=self.kind)
+            if self.kind != Participant.Kind.IMPORTED or own.exists():
+                counts = counts.filter(study=self.study)
+            n: int = counts.aggregate(n=Sum("judged", default=0))["n"]
+            n += Answer.objects.filter(run__study=self.study).count()
+            by = Computer.PROCESS if n > MAX_INLINE_TRIALS else Computer.PAGE
         row = self.rows.filter(key=self.key).first()
         if row is None and by is not Computer.PAGE:
-            if found := self._just_computed():
-                return found
+            # The last result of the same options stands for as long again as it took: while people take part, data never rest
+            same = self.rows.filter(options=self.options.as_dict())
+            last = same.filter(status=Computation.Status.FINISHED).order_by("pk").last()
+            if last and last.started_at and last.finished_at:
+                took = last.finished_at - last.started_at
+                is_recent = timezone.now() - last.finished_at <= took
+                if is_recent and (found := store.read(last)):
+                    return found
             row = self._open_row()
         is_taken |= by is not Computer.WORKER
         if row is None:
@@ -248,31 +263,10 @@ class Asked:
         state = [code_digest(*CODE), self.version, settings.LANGUAGE_CODE, asked]
         return hashlib.sha256(json.dumps(state, sort_keys=True).encode()).hexdigest()[:24]
 
-    def _computer(self, is_taken: bool) -> Computer:
-        if is_taken or settings.JOB_EXECUTOR == "celery":
-            return Computer.WORKER
-        # About how many trials a result is about; of imported people who are joined from elsewhere at most so many
-        rows = ItemCount.objects.filter(kind=self.kind)
-        own = self.study.participants.filter(kind=self.kind)
-        if self.kind != Participant.Kind.IMPORTED or own.exists():
-            rows = rows.filter(study=self.study)
-        n_judged: int = rows.aggregate(n=Sum("judged", default=0))["n"]
-        n = n_judged + Answer.objects.filter(run__study=self.study).count()
-        return Computer.PROCESS if n > MAX_INLINE_TRIALS else Computer.PAGE
-
     def _open_row(self) -> Computation | None:
         """One of the same options that waits or runs, be it of other data: another would be as old once it is finished."""
         rows = self.rows.filter(options=self.options.as_dict())
         return rows.filter(status__in=Computation.OPEN_STATUSES).order_by("pk").first()
-
-    def _just_computed(self) -> StoredResult | None:
-        """The last result of the same options, for as long again as it took: while people take part, the data never rest."""
-        rows = self.rows.filter(options=self.options.as_dict())
-        row = rows.filter(status=Computation.Status.FINISHED).order_by("pk").last()
-        if row is None or row.started_at is None or row.finished_at is None:
-            return None
-        is_recent = timezone.now() - row.finished_at <= row.finished_at - row.started_at
-        return store.read(row) if is_recent else None
 
 
 def run(computation: Computation) -> Computation:

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from analysis.stats import NotEnough
-from analysis.stats.arrays import Bools, Floats, Interval, Ints
+from analysis.stats.arrays import Bools, Floats, Interval
 from analysis.stats.calibration import (
     CalibrationError,
     calibration_error,
@@ -277,6 +277,14 @@ def stated(
     n_rare = rarer(accuracy.estimate, len(c))
     parts = Part(_mean(c, items), math.inf), Part(accuracy, n_rare, -1.0)
     over = of_parts(_mean(c - right, items), parts)
+    place, width = equal_width_bins(c, 0.5, N_BINS), 0.5 / N_BINS
+    bins = []
+    for k in np.unique(place).tolist():
+        of = place == k
+        share = clustered_share(right[of], items[of])
+        low, high = 0.5 + k * width, 0.5 + (k + 1) * width
+        mean = float(c[of].mean())
+        bins.append(Reliability(low, high, int(of.sum()), mean, share.share, share.ci95))
     return Stated(
         n=len(c),
         n_items=len(np.unique(items)),
@@ -290,24 +298,7 @@ def stated(
         error=calibration_error(
             c, right, items, units="test cases", low=0.5, n_bins=N_BINS, seed=seed
         ),
-        bins=_bins(c, right, items),
-    )
-
-
-def _bins(confidence: Floats, right: Floats, items: Ints) -> tuple[Reliability, ...]:
-    place = equal_width_bins(confidence, 0.5, N_BINS)
-    width = 0.5 / N_BINS
-    return tuple(
-        Reliability(
-            low=0.5 + k * width,
-            high=0.5 + (k + 1) * width,
-            n=int(of.sum()),
-            mean_confidence=float(confidence[of].mean()),
-            accuracy=(found := clustered_share(right[of], items[of])).share,
-            ci95=found.ci95,
-        )
-        for k in range(N_BINS)
-        if (of := place == k).any()
+        bins=tuple(bins),
     )
 
 

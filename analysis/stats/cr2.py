@@ -83,7 +83,14 @@ def slopes(fit: Fitted, clusterings: Sequence[Ints]) -> list[Slope]:
         adds = (of > alone) | (len(variances) == 1)
         together = 1 - np.minimum(1, alone / np.where(of > 0, of, np.inf))
         spent = spent + np.where(adds, of**2 / _freedom(fit, groups, together), 0)
-    most = np.minimum.reduce([_most(fit, groups) for groups in clusterings])
+    # A coefficient that is constant within clusters has no more than clusters leave
+    columns, most = fit.design @ np.linalg.inv(fit.contrasts), np.full(k, float(n - k))
+    size = np.abs(columns).max(axis=0)
+    for groups in clusterings:
+        within = columns - (_summed(columns, groups) / np.bincount(groups)[:, None])[groups]
+        is_constant = np.abs(within).max(axis=0) <= LEAST * np.where(size > 0, size, 1)
+        of_clusters = max(1, int(groups.max()) + 1 - max(2, int(is_constant.sum())))
+        most = np.where(is_constant, np.minimum(most, of_clusters), most)
     df = np.clip(variance**2 / np.where(spent > 0, spent, np.inf), 1, most)
     return [
         Slope.of(*each)
@@ -125,17 +132,6 @@ def _freedom(fit: Fitted, groups: Ints, together: Floats) -> Floats:
     adds = adds + together * alike / np.where(total > 0, total, 1)
     found = adds.sum(axis=0) ** 2 / (adds**2).sum(axis=0)
     return np.asarray(np.minimum(np.maximum(1.0, found), max(1, len(adds) - 2)))
-
-
-def _most(fit: Fitted, groups: Ints) -> Floats:
-    """(k,) the most degrees of freedom that clusters (n,) leave."""
-    n, k = fit.design.shape
-    columns = fit.design @ np.linalg.inv(fit.contrasts)
-    within = columns - (_summed(columns, groups) / np.bincount(groups)[:, None])[groups]
-    size = np.abs(columns).max(axis=0)
-    is_constant = np.abs(within).max(axis=0) <= LEAST * np.where(size > 0, size, 1)
-    of_clusters = max(1, int(groups.max()) + 1 - max(2, int(is_constant.sum())))
-    return np.asarray(np.where(is_constant, min(of_clusters, n - k), n - k), dtype=float)
 
 
 def _summed(columns: Floats, groups: Ints) -> Floats:

@@ -8,7 +8,6 @@ analysis.stats.two_way_clustered, which has no such excess (`with_error`): the b
 Language models stay as they are: their answers are fixed, only the items vary.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -73,9 +72,13 @@ def crossed_bootstrap(
     people, who = np.unique(participant, return_inverse=True)
     n_people, n_items = len(people), model_correct.shape[1]
     right = np.asarray(is_correct, dtype=float)
+    # (people, items) sums over the trials, without those that are 0
     correct, missed = (
-        _table(who, item, values, (n_people, n_items)) for values in (right, 1 - right)
+        sparse.csr_array((values, (who, item)), shape=(n_people, n_items))
+        for values in (right, 1 - right)
     )
+    correct.eliminate_zeros()
+    missed.eliminate_zeros()
     scored = np.isfinite(model_correct).T.astype(float)
     hits = np.nan_to_num(model_correct).T
     humans, people_only, items_only = np.empty((3, resamples))
@@ -84,8 +87,13 @@ def crossed_bootstrap(
         (correct.sum(axis=axis), correct.sum(axis=axis) + missed.sum(axis=axis)) for axis in (1, 0)
     )
     chunk = chunk or max(1, min(CACHED // max(n_items, 1), CHUNK // max(n_people, n_items, 1)))
+    # A stream for each of the two: `chunk` does not alter their numbers
+    for_people, for_items = map(np.random.default_rng, np.random.SeedSequence(seed).spawn(2))
     with np.errstate(invalid="ignore"):
-        for rows, w, v in _draws(n_people, n_items, resamples, seed, chunk):
+        for start in range(0, resamples, chunk):
+            size = min(chunk, resamples - start)
+            w, v = times_drawn(for_people, size, n_people), times_drawn(for_items, size, n_items)
+            rows = slice(start, start + size)
             # Summed over each person's trials first: the items' few weights stay in the processor's cache
             weights = np.ascontiguousarray(v.T)
             hit, miss = (np.einsum("pr,rp->r", one @ weights, w) for one in (correct, missed))
@@ -94,23 +102,6 @@ def crossed_bootstrap(
             result.items_only[rows] = v @ by_item[0] / (v @ by_item[1])
             result.models[rows] = (v @ hits) / (v @ scored)
     return result
-
-
-def _table(who: Ints, item: Ints, values: Floats, shape: tuple[int, int]) -> sparse.csr_array:
-    """(people, items) sums of the trials' values, without those that are 0."""
-    table = sparse.csr_array((values, (who, item)), shape=shape)
-    table.eliminate_zeros()
-    return table
-
-
-def _draws(
-    n_people: int, n_items: int, resamples: int, seed: int, chunk: int
-) -> Iterator[tuple[slice, Floats, Floats]]:
-    streams = [np.random.default_rng(s) for s in np.random.SeedSequence(seed).spawn(2)]
-    for start in range(0, resamples, chunk):
-        size = min(chunk, resamples - start)
-        w, v = (times_drawn(r, size, n) for r, n in zip(streams, (n_people, n_items), strict=True))
-        yield slice(start, start + size), w, v
 
 
 def times_drawn(rng: np.random.Generator, size: int, n: int) -> Floats:

@@ -310,7 +310,20 @@ def mcnemar(before: npt.ArrayLike, after: npt.ArrayLike) -> McNemar:
     changed = (float((change**2).sum()) + 1) / (n + 2)
     half = Z95 * float(np.sqrt((changed - centre**2) / (n + 2)))
     low, high = max(centre - half, -1.0), min(centre + half, 1.0)
-    p, (low, high) = agreeing(_sign_flips_p(change), low, high)
+    # Signs are tosses of a coin; a change is of 1 or, from or to a tie, of 1/2
+    whole, halves = (change[np.abs(change) == size] for size in (1, 0.5))
+    if len(halves):
+        parts = (whole, halves)
+        heads = [np.arange(len(part) + 1) for part in parts]
+        sums = 2 * (2 * heads[0][:, None] - len(whole)) + (2 * heads[1] - len(halves))
+        chance = np.multiply.outer(
+            *(stats.binom.pmf(k, len(part), 0.5) for k, part in zip(heads, parts, strict=True))
+        )
+        p = float(chance[np.abs(sums) >= abs(2 * change.sum())].sum())
+    else:
+        fewer = min((whole > 0).sum(), (whole < 0).sum())
+        p = 2 * float(special.betaincc(fewer + 1, len(whole) - fewer, 0.5))
+    p, (low, high) = agreeing(min(1.0, p), low, high)
     ratio = float(change.clip(0).sum() / -change.clip(max=0).sum()) if lost else np.nan
     return McNemar(n, gained, lost, float(change.mean()), p, ratio, (low, high))
 
@@ -326,20 +339,6 @@ def agreeing(p: float, low: float, high: float) -> tuple[float, Interval]:
     if low <= 0 <= high:
         return (LEVEL if p < LEVEL else p), (low, high)
     return p, (min(low, 0.0), max(high, 0.0)) if p >= LEVEL else (low, high)
-
-
-def _sign_flips_p(change: Floats) -> float:
-    """Two-sided, of the sum of changes (n,) of 1/2 and 1 of either sign, or 0, whose signs are tosses of a coin."""
-    whole, half = (change[np.abs(change) == size] for size in (1, 0.5))
-    if not len(half):
-        fewer = min((whole > 0).sum(), (whole < 0).sum())
-        return min(1.0, 2 * float(special.betaincc(fewer + 1, len(whole) - fewer, 0.5)))
-    heads = [np.arange(len(part) + 1) for part in (whole, half)]
-    sums = 2 * (2 * heads[0][:, None] - len(whole)) + (2 * heads[1] - len(half))
-    chance = np.multiply.outer(
-        *(stats.binom.pmf(k, len(part), 0.5) for k, part in zip(heads, (whole, half), strict=True))
-    )
-    return min(1.0, float(chance[np.abs(sums) >= abs(2 * change.sum())].sum()))
 
 
 def spearman(x: npt.ArrayLike, y: npt.ArrayLike) -> Correlation:

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from analysis.stats.arrays import Floats, Ints
+from analysis.stats.arrays import Ints
 from analysis.stats.flips import NATS, PPL
 from analysis.stats.token_alignment import Streams
 from lib.points import RIGHT, WRONG
@@ -84,7 +84,17 @@ def trajectories(places: pd.DataFrame, is_correct: npt.ArrayLike) -> pd.DataFram
     """
     right = np.asarray(is_correct, dtype=np.float64)
     tables = []
-    values = None if places.empty else _on_grid(places)
+    values = None
+    if not places.empty:
+        # (items, 21) each item's running difference at the places of GRID. Items stand one after the other on one line, two
+        # apart, so that a single search finds all
+        item = places["item"].to_numpy()
+        number = np.cumsum(np.concatenate([[False], item[1:] != item[:-1]]))
+        line = np.arange(int(number[-1]) + 1)[:, None]
+        known = 2 * number + places["place"].to_numpy()
+        at = np.searchsorted(known, 2 * line + GRID + 1e-9, side="right") - 1
+        is_there = (at >= 0) & (number[at] == line)
+        values = np.where(is_there, places[NATS].to_numpy()[at], 0.0)
     for decision, sign in DECISIONS.items():
         if values is None or not len(own := values[right == sign]):
             continue
@@ -92,15 +102,3 @@ def trajectories(places: pd.DataFrame, is_correct: npt.ArrayLike) -> pd.DataFram
         columns = (decision, GRID, len(own), own.mean(axis=0), *quartiles)
         tables.append(pd.DataFrame(dict(zip(TRAJECTORY, columns, strict=True))))
     return pd.concat(tables or [pd.DataFrame(columns=TRAJECTORY)], ignore_index=True)
-
-
-def _on_grid(places: pd.DataFrame) -> Floats:
-    """(items, 21) each item's running difference at the places of GRID."""
-    item = places["item"].to_numpy()
-    number = np.cumsum(np.concatenate([[False], item[1:] != item[:-1]]))
-    own = np.arange(int(number[-1]) + 1)[:, None]
-    # Items one after the other on one line, two apart, so that a single search finds all
-    known = 2 * number + places["place"].to_numpy()
-    at = np.searchsorted(known, 2 * own + GRID + 1e-9, side="right") - 1
-    is_there = (at >= 0) & (number[at] == own)
-    return np.where(is_there, places[NATS].to_numpy()[at], 0.0)

@@ -12,13 +12,11 @@ from analysis.teams.answer import Answer
 from analysis.teams.names import short, team_columns
 from analysis.teams.results import (
     BayesianAbout,
-    MemberResult,
     Method,
     Pattern,
     Policy,
     Posterior,
     Quantity,
-    Team,
 )
 from lib import formatting as f
 
@@ -139,8 +137,19 @@ def _together(answer: Answer, figures: Sequence[FigureView]) -> Section | None:
     team, found = answer.result.team, answer.result.complementarity
     if not found or not found.patterns:
         return None
+
+    def who(pattern: Pattern) -> str:
+        if pattern.n_right == len(team):
+            return "Everybody"
+        if not pattern.n_right:
+            return "No one"
+        if pattern.right is None:
+            return f"{pattern.n_right} of {len(team)}"
+        names = [m.display_name for m in answer.tried.members if m.name in pattern.right]
+        return f"Only {names[0]}" if len(names) == 1 else f.listing(names)
+
     columns = (
-        c.text("Members that are right", lambda row: _who(row, team, answer.tried.members)),
+        c.text("Members that are right", who),
         c.count("Trials", "n"),
         c.percent("Share", "share"),
         c.count("Team right", "n_team_right"),
@@ -153,17 +162,6 @@ def _together(answer: Answer, figures: Sequence[FigureView]) -> Section | None:
     text, pictures = paragraphs(answer.together), _figures(figures, TOGETHER)
     block = Block("", "", text=text, tables=tables, figures=pictures)
     return _section("complementarity", "Joint correctness", question, block)
-
-
-def _who(pattern: Pattern, team: Team, members: Sequence[MemberResult]) -> str:
-    if pattern.n_right == len(team):
-        return "Everybody"
-    if not pattern.n_right:
-        return "No one"
-    if pattern.right is None:
-        return f"{pattern.n_right} of {len(team)}"
-    names = [m.display_name for m in members if m.name in pattern.right]
-    return f"Only {names[0]}" if len(names) == 1 else f.listing(names)
 
 
 def _policies(answer: Answer, figures: Sequence[FigureView]) -> Section | None:

@@ -14,6 +14,7 @@ from experiment.lab import (
     items,
     members,
     new_study,
+    participants,
     pasting,
     pay,
     privacy,
@@ -130,16 +131,16 @@ WORK = {"template": "lab/work/_live.html"}
 STUDY = [
     path("", watch.study_page, name="study"),
     path("live/", watch.study_live, name="study_live"),
-    path("participants/", watch.participants, name="participants"),
-    path("participants/<uuid:public_id>/", watch.participant, name="participant"),
+    path("participants/", participants.participants, name="participants"),
+    path("participants/<uuid:public_id>/", participants.participant, name="participant"),
     path(
         "participants/<uuid:public_id>/exclude/",
-        watch.exclude_participant,
+        participants.exclude_participant,
         name="exclude_participant",
     ),
     path(
         "participants/<uuid:public_id>/include/",
-        watch.include_participant,
+        participants.include_participant,
         name="include_participant",
     ),
     path("members/", members.members, name="members"),

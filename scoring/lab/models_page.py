@@ -305,11 +305,11 @@ def _rows(study: Study, condition: str, source: str, places: dict[int, int]) -> 
     rows = [
         RunRow(run, counted.get(run.pk, NOTHING), is_own=run.study_id == study.pk) for run in runs
     ]
-    return sorted(rows, key=lambda row: _order(row, places))
 
+    def order(row: RunRow) -> tuple[Any, ...]:
+        # The study's set in its order, then others by family and size, demonstrations last; of a model the newest first
+        model, last = row.model, len(places) + 1
+        about = (model.is_demo, model.family or "~", model.n_parameters or 0, model.pk)
+        return (places.get(model.pk, last), *about, -row.run.pk)
 
-def _order(row: RunRow, places: dict[int, int]) -> tuple[Any, ...]:
-    """The study's set in its order, then others by family and size, demonstrations last; of a model the newest first."""
-    model, last = row.model, len(places) + 1
-    about = (model.is_demo, model.family or "~", model.n_parameters or 0, model.pk)
-    return (places.get(model.pk, last), *about, -row.run.pk)
+    return sorted(rows, key=order)

@@ -304,7 +304,15 @@ class _Execution:
             token_store.staged_part(self.run, index, rows.records) as publish,
             transaction.atomic(),
         ):
-            n_before = self._forget(batch) if known else 0
+            # Rows whose file is lost, as after a backup without the files, are made anew
+            n_before = 0
+            for text in batch if known else ():
+                item_id, unit = text.text.place
+                n_before += self.run.unscored.filter(item=item_id, unit=unit).delete()[0]
+                if item_id is None:
+                    n_before += self.run.corpus_scores.filter(row=unit).delete()[0]
+                else:
+                    n_before += self.run.item_scores.filter(item=item_id, unit=unit).delete()[0]
             self.lease.advance(
                 done=F("done") + len(batch) - n_before,
                 scored_tokens=F("scored_tokens") + sum(text.n_tokens for text in batch),
@@ -314,18 +322,6 @@ class _Execution:
             self.run.corpus_scores.bulk_create(rows.corpus_scores)
             self.run.unscored.bulk_create(rows.unscored)
             publish()
-
-    def _forget(self, batch: list[EncodedText]) -> int:
-        """Remove rows of the batch whose file is lost, as after a backup without the files; how many."""
-        n = 0
-        for text in batch:
-            item_id, unit = text.text.place
-            n += self.run.unscored.filter(item=item_id, unit=unit).delete()[0]
-            if item_id is None:
-                n += self.run.corpus_scores.filter(row=unit).delete()[0]
-            else:
-                n += self.run.item_scores.filter(item=item_id, unit=unit).delete()[0]
-        return n
 
     def _report_progress(self) -> None:
         self.run.refresh_from_db(fields=["done", "total", "scored_tokens", "scoring_seconds"])

@@ -1,6 +1,6 @@
 """The site's list of model servers: who may use one, what it has cost this month, and what a run is told of it."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from decimal import Decimal
@@ -76,7 +76,11 @@ def save(
     users_before = set() if before is None else set(before.users.all())
     server.save()
     server.users.set([] if server.is_for_all else users)
-    changed = [] if before is None else _changed(before, server)
+    changed = []
+    if before is not None:
+        columns = [field.name for field in ModelServer._meta.concrete_fields]
+        shown = (name for name in columns if name not in ("sealed_key", "place"))
+        changed = [name for name in shown if getattr(before, name) != getattr(server, name)]
     if users_before != set(server.users.all()):
         changed.append("users")
     if key is not None:
@@ -134,12 +138,6 @@ def _check_encrypted(server: ModelServer) -> None:
         raise ValidationError(
             {"address": "A key is sent to another machine only over https://. Write https://."}
         )
-
-
-def _changed(before: ModelServer, after: ModelServer) -> list[str]:
-    names = [field.name for field in ModelServer._meta.concrete_fields]
-    shown = (name for name in names if name not in ("sealed_key", "place"))
-    return [name for name in shown if getattr(before, name) != getattr(after, name)]
 
 
 @transaction.atomic
@@ -308,11 +306,8 @@ def spent(server: ModelServer, month: date) -> Decimal:
 
 def keys_open() -> bool:
     """False where a stored key was sealed under another WITHDRAWAL_KEY."""
-    return not _foreign(ModelServer.objects.exclude(sealed_key=""), settings.WITHDRAWAL_KEY)
-
-
-def _foreign(servers: Iterable[ModelServer], *keys: str) -> Collection[ModelServer]:
-    return [server for server in servers if _opened(server, *keys) is None]
+    sealed = ModelServer.objects.exclude(sealed_key="")
+    return all(_opened(server, settings.WITHDRAWAL_KEY) is not None for server in sealed)
 
 
 def _opened(server: ModelServer, *keys: str) -> str | None:

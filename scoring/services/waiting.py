@@ -168,29 +168,28 @@ def waiting_for(user: User, now: datetime) -> Waiting:
         for plan in plans.select_related("study").order_by("study__title")
     ]
     grades = [each for each in grades if each.n or each.n_to_settle]
-    promising = studies_with(user, Right.SET_UP).filter(PROMISES).order_by("title")
-    unpaid = [Unpaid(study, n) for study in promising if (n := n_unpaid_soon(study, now))]
-    asked = list(asked_to_join(user))
-    return Waiting(reviews, revisions, grades, _decisions(user, now), asked, unpaid)
 
-
-def lately_ended(user: User, now: datetime) -> list[work.Listed]:
-    """Work that the user asked a worker for and that ended since yesterday, and what became of it."""
-    return work.ended_of(user, now - LATELY)
-
-
-def _decisions(user: User, now: datetime) -> list[Decision]:
-    is_open = Q(recruitment=Study.Recruitment.OPEN)
+    # Studies that are full or over, while recruitment is open
     limited = studies_with(user, Right.SET_UP).filter(
-        is_open, Q(target_valid__isnull=False) | Q(closes_at__lte=now)
+        Q(recruitment=Study.Recruitment.OPEN),
+        Q(target_valid__isnull=False) | Q(closes_at__lte=now),
     )
     studies = list(limited.order_by("title"))
     valid = n_valid_of([study.pk for study in studies], Participant.Kind.REAL)
-    found = []
+    decisions = []
     for study in studies:
         n, target = valid.get(study.pk, 0), study.target_valid
         is_full = target is not None and n >= target and consenting.is_full(study, now)
         is_over = study.closes_at is not None and study.closes_at <= now
         if is_full or is_over:
-            found.append(Decision(study, is_full, is_over, n))
-    return found
+            decisions.append(Decision(study, is_full, is_over, n))
+
+    promising = studies_with(user, Right.SET_UP).filter(PROMISES).order_by("title")
+    unpaid = [Unpaid(study, n) for study in promising if (n := n_unpaid_soon(study, now))]
+    asked = list(asked_to_join(user))
+    return Waiting(reviews, revisions, grades, decisions, asked, unpaid)
+
+
+def lately_ended(user: User, now: datetime) -> list[work.Listed]:
+    """Work that the user asked a worker for and that ended since yesterday, and what became of it."""
+    return work.ended_of(user, now - LATELY)

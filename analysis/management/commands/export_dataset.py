@@ -48,8 +48,11 @@ class Command(ReportingCommand):
                 if is_zip:
                     with atomic_file(place) as target:
                         shutil.copyfileobj(file, target)
-                else:
-                    _unpack(zipfile.ZipFile(file), place)
+                else:  # the folder appears whole or not at all
+                    beside = place.resolve().parent
+                    with tempfile.TemporaryDirectory(dir=beside, prefix=".export-") as draft:
+                        zipfile.ZipFile(file).extractall(Path(draft) / "whole")
+                        (Path(draft) / "whole").rename(place)
         except QueryError as error:
             raise CommandError(str(error)) from error
         except OSError as error:
@@ -58,10 +61,3 @@ class Command(ReportingCommand):
         warn(self, study, written)
         line = f"{written.rows} trials of {written.participants} {written.kind} participants, in {len(written.files)} tables, written to {place}."
         self.report(options, {**written.as_dict(), "output": str(place)}, [line])
-
-
-def _unpack(archive: zipfile.ZipFile, place: Path) -> None:
-    """The folder appears whole or not at all."""
-    with tempfile.TemporaryDirectory(dir=place.resolve().parent, prefix=".export-") as draft:
-        archive.extractall(Path(draft) / "whole")
-        (Path(draft) / "whole").rename(place)

@@ -7,7 +7,6 @@ from enum import StrEnum
 from analysis.codec import MissingResult, present, try_estimate
 from analysis.data import read
 from analysis.data.filters import OF_STUDY, SOURCES, ReportOptions
-from analysis.report.chapter import SourceResults
 from analysis.report.chapters.accuracy.results import Subfields
 from analysis.report.replication.facts import Facts, facts
 from analysis.report.replication.printed import (
@@ -111,11 +110,22 @@ def replicate(study: Study, report: Report) -> Replication:
     human = set(texts[HUMAN])
     n_identical = sum(pair in human for pair in texts[MACHINE])
     by_source = {s: Recomputed(own, data[s], n_identical) for s, own in results.items()}
-    return Replication(
-        [compare(row, by_source) for row in ROWS],
-        [cells for s in SOURCES if s in results and (cells := _cells(results[s]))],
-        facts(study, data, results[HUMAN]),
-    )
+    cells = []
+    for own in (results[source] for source in SOURCES if source in results):
+        subfields = present(own.of(Subfields).subfields) or ()
+        judged = [(one, one.humans.accuracy) for one in subfields if one.humans and one.models]
+        if not judged:
+            continue
+        # Models in the order in which subfields name them first; a subfield may lack some
+        labels = {model.name: model.label for one, _ in judged for model in one.models}
+        columns = []
+        for one, people in judged:
+            less_people = {m.name: 100 * (m.share.accuracy - people) for m in one.models}
+            columns.append([less_people.get(name) for name in labels])
+        rows = zip(labels.values(), zip(*columns, strict=True), strict=True)
+        cells.append(Cells(own.source, tuple(one.subfield for one, _ in judged), tuple(rows)))
+    compared = [compare(row, by_source) for row in ROWS]
+    return Replication(compared, cells, facts(study, data, results[HUMAN]))
 
 
 def compare(row: Printed, by_source: Mapping[str, Recomputed]) -> Comparison:
@@ -155,18 +165,3 @@ def _compute(
     if not is_known(found):
         return MissingResult("The value is not defined on these data.")
     return row.times * found
-
-
-def _cells(results: SourceResults) -> Cells | None:
-    found = present(results.of(Subfields).subfields) or ()
-    judged = [(one, one.humans.accuracy) for one in found if one.humans and one.models]
-    if not judged:
-        return None
-    # Models in the order in which subfields name them first; a subfield may lack some
-    labels = {model.name: model.label for one, _ in judged for model in one.models}
-    columns = []
-    for one, people in judged:
-        less_people = {m.name: 100 * (m.share.accuracy - people) for m in one.models}
-        columns.append([less_people.get(name) for name in labels])
-    rows = zip(labels.values(), zip(*columns, strict=True), strict=True)
-    return Cells(results.source, tuple(one.subfield for one, _ in judged), tuple(rows))

@@ -161,7 +161,18 @@ def listed(user: User, research_field: ResearchField, wanted: Wanted, number: st
     figures = Figures(rows.order_by().values("pk"), user, research_field)
     if wanted.mark:
         found = [row for row in found if wanted.mark in figures.marks(row)]
-    found = _sorted(found, wanted.order, figures)
+    # In an order that figures give, those without any last; else as the rows came
+    order = wanted.order
+    sign = -1 if order in (Order.MOST, Order.BEST) else 1
+    if order in (Order.FEWEST, Order.MOST):
+        found.sort(key=lambda row: sign * figures.people.get(row.pk, UNSEEN).n)
+    elif order in (Order.WORST, Order.BEST, Order.HARDEST):
+        if order == Order.HARDEST:
+            values = {pk: one.difficulty for pk, one in figures.models.items()}
+        else:
+            shares = {pk: one.accuracy for pk, one in figures.people.items()}
+            values = {pk: sign * share for pk, share in shares.items() if share is not None}
+        found.sort(key=lambda row: (row.pk not in values, values.get(row.pk, 0.0)))
     page = Paginator(found, PER_PAGE).get_page(number)
     # Of the page alone from here on
     pks = [row.pk for row in page.object_list]
@@ -199,23 +210,6 @@ def narrowed(user: User, research_field: ResearchField, wanted: Wanted) -> ItemQ
         places = (Q(**{f"{column}__icontains": wanted.text}) for column in columns)
         rows = rows.filter(reduce(or_, places))
     return rows
-
-
-def _sorted(rows: list[Row], order: Order, figures: Figures) -> list[Row]:
-    """In an order that figures give, those without any last; else as they are."""
-    if order in (Order.FEWEST, Order.MOST):
-        sign = 1 if order == Order.FEWEST else -1
-        return sorted(rows, key=lambda row: sign * figures.people.get(row.pk, UNSEEN).n)
-    values: dict[int, float] = {}
-    if order in (Order.WORST, Order.BEST):
-        sign = 1 if order == Order.WORST else -1
-        of_people = {pk: found.accuracy for pk, found in figures.people.items()}
-        values = {pk: sign * share for pk, share in of_people.items() if share is not None}
-    elif order == Order.HARDEST:
-        values = {pk: found.difficulty for pk, found in figures.models.items()}
-    else:
-        return rows
-    return sorted(rows, key=lambda row: (row.pk not in values, values.get(row.pk, 0.0)))
 
 
 @dataclass(frozen=True, slots=True)

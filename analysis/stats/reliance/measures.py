@@ -177,31 +177,27 @@ def weight_of_advice(trials: AdvisedTrials) -> WeightOfAdvice:
     weights = moved[far] / distance[far]
     limited = weights.clip(0, 1)
     n_changed = int((moved[known] != 0).sum())
+    own, y = trials.of(known), final[known]
+    columns = np.column_stack([np.ones(len(y)), first[known], advice[known]])
+    if len(y) <= 3 or np.linalg.matrix_rank(columns) < 3:
+        raise NotEnough(
+            "After equal first answers all advice was alike, which does not tell what it does.",
+            "Advice of both kinds, or of several confidences, is needed.",
+        )
+    beta: Floats = np.linalg.lstsq(columns, y, rcond=None)[0].astype(float)
+    fit = Fitted.of(columns, beta, np.ones(len(y)), y - columns @ beta)
+    groups = tuple(np.unique(one, return_inverse=True)[1] for one in (own.participant, own.item))
+    found = slopes(fit, groups)[2]
+    usual = Estimate.of(clustered(found.estimate, found.se, min(g.max() + 1 for g in groups)), own)
+    is_known = usual.ci95 is not None and n_changed >= FEW and found.se > SAME
+    ci95, p = (found.ci95, found.p) if is_known else (None, None)
     return WeightOfAdvice(
-        slope=_slope(trials.of(known), first[known], advice[known], final[known], n_changed),
+        slope=replace(usual, ci95=ci95, p=p),
         limited=replace(mean(trials.of(far), limited), ci95=None, p=None),
         n_changed=n_changed,
         n_near=int(known.sum() - far.sum()),
         n_limited=int((weights != limited).sum()),
     )
-
-
-def _slope(
-    own: AdvisedTrials, first: Floats, advice: Floats, final: Floats, n_changed: int
-) -> Estimate:
-    columns = np.column_stack([np.ones(len(final)), first, advice])
-    if len(final) <= 3 or np.linalg.matrix_rank(columns) < 3:
-        raise NotEnough(
-            "After equal first answers all advice was alike, which does not tell what it does.",
-            "Advice of both kinds, or of several confidences, is needed.",
-        )
-    beta: Floats = np.linalg.lstsq(columns, final, rcond=None)[0].astype(float)
-    fit = Fitted.of(columns, beta, np.ones(len(final)), final - columns @ beta)
-    groups = tuple(np.unique(one, return_inverse=True)[1] for one in (own.participant, own.item))
-    found = slopes(fit, groups)[2]
-    usual = Estimate.of(clustered(found.estimate, found.se, min(g.max() + 1 for g in groups)), own)
-    is_known = usual.ci95 is not None and n_changed >= FEW and found.se > SAME
-    return replace(usual, ci95=found.ci95 if is_known else None, p=found.p if is_known else None)
 
 
 @dataclass(frozen=True)

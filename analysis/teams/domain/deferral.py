@@ -171,14 +171,19 @@ def policies(runs: Runs, method: Method, of: Sequence[Names] | None = None) -> P
             people = {m.name for m in evidence.members if m.is_human}
             models = list(dict.fromkeys(names for names, _ in runs.held if not people & set(names)))
             largest = max(models, key=len, default=())
-            of = [
-                *(names for names in models if len(names) == 1),
-                *([largest] if len(largest) > 1 else ()),
-            ]
+            of = [names for names in models if len(names) == 1]
+            of += [largest] if len(largest) > 1 else []
         for names in of:
-            judges = _judges(runs, names, sure, method)
-            if judges is None:
+            held = runs.get(names, method)
+            if held is None:  # these models were not tried
                 continue
+            p_model = (
+                sure[:, evidence.names.index(names[0])] if len(names) == 1 else held.p_original
+            )
+            others = {Policy.HUMAN: evidence.points[:, 0]}
+            if beside := runs.get((evidence.names[0], *names), method):
+                others[Policy.TEAM] = beside.points
+            judges = Judges(p_model, held.points, others)
             team = evidence.of(names).team
             found = who_decides(evidence.item, judges)
             all_asked = np.column_stack([asked.points for _, asked in found])
@@ -195,20 +200,6 @@ def policies(runs: Runs, method: Method, of: Sequence[Names] | None = None) -> P
             chosen += _chosen(team, judges, folds, draws, seed)
     words = f"{ORDER} {POLICIES} {CHOSEN.format(folds=coarser(folds, seed).words)}"
     return Policies(tuple(points), tuple(chosen), words)
-
-
-def _judges(runs: Runs, names: Names, sure: Floats, method: Method) -> Judges | None:
-    """None where these models were not tried."""
-    held = runs.get(names, method)
-    if held is None:
-        return None
-    evidence = runs.evidence
-    p_model = sure[:, evidence.names.index(names[0])] if len(names) == 1 else held.p_original
-    others = {Policy.HUMAN: evidence.points[:, 0]}
-    team = runs.get((evidence.names[0], *names), method)
-    if team is not None:
-        others[Policy.TEAM] = team.points
-    return Judges(p_model, held.points, others)
 
 
 def _numbers(team: Team, asked: Asked) -> dict[str, Any]:

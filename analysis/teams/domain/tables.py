@@ -42,13 +42,35 @@ def tables(
 ) -> dict[str, pd.DataFrame]:
     """One row per team and method, who decides, and the predictions of these teams (None: of all).
 
-    `prefix` stands before the names of all tables but that of teams.
+    `prefix` stands before the names of all tables but that of teams. Predictions have a row per team and trial; `trial` and
+    `participant` are numbers from 1 in the study's order ("" where rows are items; several joined by +).
     """
+    evidence = runs.evidence
+    common = pd.DataFrame(
+        {
+            "trial": _joined(evidence.trial),
+            "participant": _joined(evidence.participant),
+            "item": items["key"].to_numpy()[evidence.item],
+            "original_side": np.where(evidence.truth > 0, "B", "A"),
+        }
+    )
+    parts = [
+        common.assign(
+            team=evidence.of(names).team.label,
+            method=method.value,
+            fold=(held.folds or runs.folds).fold + 1,
+            p_original=held.p_original,
+            p_b=np.where(evidence.truth > 0, held.p_original, 1 - held.p_original),
+            points=held.points,
+        )
+        for (names, method), held in runs.held.items()
+        if predicted is None or names in predicted
+    ]
     return {
         "teams": _table(results, TEAM_COLUMNS),
         f"{prefix}policies": _table(found.points, POLICY_COLUMNS),
         f"{prefix}policies_chosen": _table(found.chosen, CHOSEN_COLUMNS),
-        f"{prefix}predictions": _predictions(runs, items, predicted),
+        f"{prefix}predictions": pd.concat(parts, ignore_index=True) if parts else common.iloc[:0],
     }
 
 
@@ -70,37 +92,6 @@ def _table(
         else:
             found[column] = values
     return pd.DataFrame(found)
-
-
-def _predictions(runs: Runs, items: pd.DataFrame, only: Sequence[Names] | None) -> pd.DataFrame:
-    """One row per team and trial: what was held out together, who judged, the probability of the original, what the choice counts.
-
-    `trial` and `participant` are numbers from 1 in the study's order ("" where rows are items; several joined by +).
-    """
-    evidence = runs.evidence
-    common = pd.DataFrame(
-        {
-            "trial": _joined(evidence.trial),
-            "participant": _joined(evidence.participant),
-            "item": items["key"].to_numpy()[evidence.item],
-            "original_side": np.where(evidence.truth > 0, "B", "A"),
-        }
-    )
-    parts = [
-        common.assign(
-            team=evidence.of(names).team.label,
-            method=method.value,
-            fold=(held.folds or runs.folds).fold + 1,
-            p_original=held.p_original,
-            p_b=np.where(evidence.truth > 0, held.p_original, 1 - held.p_original),
-            points=held.points,
-        )
-        for (names, method), held in runs.held.items()
-        if only is None or names in only
-    ]
-    if not parts:
-        return common.iloc[:0]
-    return pd.concat(parts, ignore_index=True)
 
 
 def _joined(numbers: Ints) -> list[str]:

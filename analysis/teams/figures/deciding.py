@@ -84,20 +84,11 @@ def complementarity(results: TeamResults, is_simulated: bool) -> Figure:
         while label in labels.values():  # no two alike
             label += "\N{NO-BREAK SPACE}"
         labels[result.team.label] = label
-    frame = pd.concat([_parts_frame(r, parts) for r in every], ignore_index=True)
-    of_last = frame[frame["team"] == teams[-1].team.label]
-    of = Shown(every, teams, left_out(teams, every, pairs=bool(pairs)), is_simulated)
-    parts_of_last = of_last.to_dict("records")
-    text = complementarity_text(of, method, parts_of_last, are_pairs=bool(pairs))
-    drawn = _parts_chart(frame[frame["team"].isin(labels)], teams, labels, parts)
-    return make_figure("teams_complementarity", drawn, text, frame)
-
-
-def _parts_frame(result: TeamResult, parts: Parts) -> pd.DataFrame:
-    """A row per kind of trial, with the bar's ends: `start`, `until` of the team's being right, `end`."""
-    tried = [getattr(result.complementarity, name) for name in parts]
-    frame = pd.DataFrame(
-        {
+    # A row per kind of trial, with the bar's ends: `start`, `until` of the team's being right, `end`
+    bars = []
+    for result in every:
+        tried = [getattr(result.complementarity, name) for name in parts]
+        columns = {
             "team": result.team.label,
             "display_name": result.team.display_name,
             "trials": [text for text, _ in parts.values()],
@@ -107,10 +98,18 @@ def _parts_frame(result: TeamResult, parts: Parts) -> pd.DataFrame:
             "points": [t.team_points for t in tried],
             "n_all": result.n_trials,
         }
-    )
-    end = frame["n"].cumsum() / frame["n_all"]
-    start = end - frame["n"] / frame["n_all"]
-    return frame.assign(start=start, until=start + frame["points"] / frame["n_all"], end=end)
+        bar = pd.DataFrame(columns)
+        end = bar["n"].cumsum() / bar["n_all"]
+        start = end - bar["n"] / bar["n_all"]
+        until = start + bar["points"] / bar["n_all"]
+        bars.append(bar.assign(start=start, until=until, end=end))
+    frame = pd.concat(bars, ignore_index=True)
+    of_last = frame[frame["team"] == teams[-1].team.label]
+    of = Shown(every, teams, left_out(teams, every, pairs=bool(pairs)), is_simulated)
+    parts_of_last = of_last.to_dict("records")
+    text = complementarity_text(of, method, parts_of_last, are_pairs=bool(pairs))
+    drawn = _parts_chart(frame[frame["team"].isin(labels)], teams, labels, parts)
+    return make_figure("teams_complementarity", drawn, text, frame)
 
 
 def _parts_chart(

@@ -45,7 +45,7 @@ from experiment.domain.roles import Scope
 from experiment.domain.trial_query import TrialQuery
 from experiment.models import Judgment, Participant, Study
 from experiment.services.export.files import Manifest, export_to_file, manifest_path
-from experiment.services.overview import page_by_page
+from experiment.services.page_by_page import page_by_page
 from experiment.services.rights import create_token
 from lib.jobs.leases import reopen
 from lib.jobs.models import LivingWorker

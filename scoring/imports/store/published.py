@@ -39,30 +39,26 @@ def import_all(data: Published, results: PublishedResults, slug: str, texts: str
             people = import_published(data, slug, texts)
         except ImportRefusedError as refusal:
             raise ImportRefusedError([*refusal.problems, *results.problems]) from refusal
-        return _import_results(results, people)
-
-
-def _import_results(results: PublishedResults, people: Imported) -> ImportedAll:
-    problems, items = list(results.problems), published_items()
-    # Scores of items that are nowhere to be found are noted
-    sources = {scores.source for model in results.models for scores in model.scores}
-    notes = [
-        f"The models' results on {FILES[source]} were not imported, because that file is missing."
-        for source in sorted(sources - items.keys())
-    ]
-    with_items = [
-        replace(model, scores=[scores for scores in model.scores if scores.source in items])
-        for model in results.models
-    ]
-    models = [model for model in with_items if model.scores or model.corpora]
-    for scores in (scores for model in models for scores in model.scores):
-        found = check_rows(scores, items[scores.source])
-        if isinstance(found, Problem):
-            problems.append(found)
-        elif found:
-            notes.append(found)
-    is_first = bool(people.created.studies or people.created.participants)
-    runs = store_runs(models, items, people.study, problems, is_first=is_first)
-    if problems:
-        raise ImportRefusedError(problems)
-    return ImportedAll(people, models, runs, [*notes, *runs.notes])
+        problems, items = list(results.problems), published_items()
+        # Scores of items that are nowhere to be found are noted
+        sources = {scores.source for model in results.models for scores in model.scores}
+        notes = [
+            f"The models' results on {FILES[source]} were not imported, because that file is missing."
+            for source in sorted(sources - items.keys())
+        ]
+        with_items = [
+            replace(model, scores=[scores for scores in model.scores if scores.source in items])
+            for model in results.models
+        ]
+        models = [model for model in with_items if model.scores or model.corpora]
+        for scores in (scores for model in models for scores in model.scores):
+            found = check_rows(scores, items[scores.source])
+            if isinstance(found, Problem):
+                problems.append(found)
+            elif found:
+                notes.append(found)
+        is_first = bool(people.created.studies or people.created.participants)
+        runs = store_runs(models, items, people.study, problems, is_first=is_first)
+        if problems:
+            raise ImportRefusedError(problems)
+        return ImportedAll(people, models, runs, [*notes, *runs.notes])

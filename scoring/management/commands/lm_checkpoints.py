@@ -1,4 +1,4 @@
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import closing
 from typing import Any
 
@@ -24,7 +24,6 @@ from scoring.services.execute import execute
 from scoring.services.open_model import OneModel
 from scoring.services.runs import draft_run, newest_same
 from scoring.services.training import models as models_service
-from scoring.services.training.models import CheckpointResult
 from scoring.training.settings import TrainingError
 
 Status = ScoringRun.Status
@@ -72,7 +71,22 @@ class Command(ReportingCommand):
             }
             for one in found
         )
-        self.report(options, _data(training, study, found), table_lines(cells))
+        about = {"training": training.pk, "model": training.name, "study": study.slug}
+        checkpoints = [
+            {
+                "step": one.step,
+                "tokens": one.tokens,
+                "held_out_loss": one.held_out_loss,
+                "run": one.run,
+                "n": one.accuracy.n,
+                "accuracy": one.accuracy.value,
+                "sem": one.accuracy.sem,
+                "ppl_original": one.ppl_original,
+                "ppl_altered": one.ppl_altered,
+            }
+            for one in found
+        ]
+        self.report(options, {**about, "checkpoints": checkpoints}, table_lines(cells))
 
     def _score(
         self,
@@ -115,25 +129,3 @@ def find_training(named: str) -> Training:
         known = ", ".join(Training.objects.values_list("name", flat=True)[:10]) or "none yet"
         raise CommandError(f"There is no training “{named}”. Newest trainings: {known}.")
     return found
-
-
-def _data(training: Training, study: Study, found: Sequence[CheckpointResult]) -> dict[str, Any]:
-    return {
-        "training": training.pk,
-        "model": training.name,
-        "study": study.slug,
-        "checkpoints": [
-            {
-                "step": one.step,
-                "tokens": one.tokens,
-                "held_out_loss": one.held_out_loss,
-                "run": one.run,
-                "n": one.accuracy.n,
-                "accuracy": one.accuracy.value,
-                "sem": one.accuracy.sem,
-                "ppl_original": one.ppl_original,
-                "ppl_altered": one.ppl_altered,
-            }
-            for one in found
-        ],
-    }

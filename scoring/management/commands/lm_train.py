@@ -110,7 +110,20 @@ class Command(ReportingCommand):
         if options["queue"]:
             work.start(training, None)
         else:
-            training = self._run(training, options)
+            with progress(training.name, None, "tokens", quiet=options["json"]) as show:
+                losses = {"loss": "", "held out": ""}  # the newest of each, said beside the bar
+
+                def tell(job: Training, point: Point) -> None:
+                    per_step = point.tokens / max(point.step, 1)
+                    for name, loss in zip(losses, (point.loss, point.held_out_loss), strict=True):
+                        losses[name] = losses[name] if loss is None else f"{name} {loss:.3f}"
+                    note = ", ".join(filter(None, losses.values()))
+                    show(point.tokens, int(per_step * point.steps), note)
+
+                training = run.run(training, tell)
+            if training.status != Status.FINISHED:
+                said = training.error or f"Training {training.pk} is {training.status}."
+                raise CommandError(said)
         self.report(options, training_data(training), training_lines(training))
 
     def _ask(self, settings: TrainingSettings, options: Mapping[str, Any]) -> Training:
@@ -138,22 +151,6 @@ class Command(ReportingCommand):
             )
             if not options["queue"]:
                 leases.reserve(training)
-        return training
-
-    def _run(self, training: Training, options: Mapping[str, Any]) -> Training:
-        with progress(training.name, None, "tokens", quiet=options["json"]) as show:
-            losses = {"loss": "", "held out": ""}  # the newest of each, said beside the bar
-
-            def tell(job: Training, point: Point) -> None:
-                per_step = point.tokens / max(point.step, 1)
-                for name, loss in zip(losses, (point.loss, point.held_out_loss), strict=True):
-                    losses[name] = losses[name] if loss is None else f"{name} {loss:.3f}"
-                note = ", ".join(filter(None, losses.values()))
-                show(point.tokens, int(per_step * point.steps), note)
-
-            training = run.run(training, tell)
-        if training.status != Status.FINISHED:
-            raise CommandError(training.error or f"Training {training.pk} is {training.status}.")
         return training
 
 

@@ -1,15 +1,13 @@
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
 from experiment.management.finding import find_study
-from experiment.models import Study
 from scoring.management.asked_models import asked_models, asked_prompts
 from scoring.management.results import rate, unscored_lines
 from scoring.management.scoring_command import ScoringCommand, unscored_rows
-from scoring.services.summary import CorpusSummary, KnownTexts, summarise_corpus
+from scoring.services.summary import KnownTexts, summarise_corpus
 from scoring.services.texts import describe_corpus
 
 
@@ -63,25 +61,23 @@ class Command(ScoringCommand):
             "anchors": [{"corpus": one.run.corpus, **_beside(one)} for one in summary.anchors],
             "unscored": unscored_rows(summary.unscored),
         }
-        self.report(options, data, _lines(summary, study))
+        told = [
+            f"zlib bytes / perplexity of {run.language_model.name} ({rate(run.tokens_per_s)} tokens/s):",
+            _line(f"{'anchor' if run.is_anchor else 'corpus'} {run.corpus}", summary),
+        ]
+        if study is not None and items is not None:
+            about = f"study {study.slug} (run {items.run.pk}, prompt {items.run.prompt})"
+            told.append(_line(about, items))
+        elif study is not None:
+            told.append(f"  study {study.slug}: no finished run of this model on whole abstracts")
+        for anchor in summary.anchors:
+            told.append(_line(f"anchor {anchor.run.corpus} (run {anchor.run.pk})", anchor))
+        self.report(options, data, [*told, *unscored_lines("not scored", summary.unscored)])
         self.refuse_unscored(summary.unscored)
 
 
 def _beside(known: KnownTexts) -> dict[str, Any]:
     return {"run": known.run.pk, "prompt": known.run.prompt, "ratio": known.ratio}
-
-
-def _lines(summary: CorpusSummary, study: Study | None) -> Iterator[str]:
-    run, items = summary.run, summary.items
-    yield f"zlib bytes / perplexity of {run.language_model.name} ({rate(run.tokens_per_s)} tokens/s):"
-    yield _line(f"{'anchor' if run.is_anchor else 'corpus'} {run.corpus}", summary)
-    if study is not None and items is not None:
-        yield _line(f"study {study.slug} (run {items.run.pk}, prompt {items.run.prompt})", items)
-    elif study is not None:
-        yield f"  study {study.slug}: no finished run of this model on whole abstracts"
-    for anchor in summary.anchors:
-        yield _line(f"anchor {anchor.run.corpus} (run {anchor.run.pk})", anchor)
-    yield from unscored_lines("not scored", summary.unscored)
 
 
 def _line(name: str, known: KnownTexts) -> str:

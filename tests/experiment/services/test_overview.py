@@ -10,11 +10,10 @@ from experiment.services.overview import (
     FARTHEST,
     Forecast,
     Outlook,
-    PageByPage,
     Places,
     forecast,
-    page_by_page,
 )
+from experiment.services.page_by_page import PageByPage, page_by_page
 from experiment.services.withdrawal import withdraw
 from tests.factories import NOW, make_participant, make_study
 

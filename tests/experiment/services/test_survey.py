@@ -13,7 +13,7 @@ from experiment.models import AuditEvent, Participant, Study, SurveyAnswer, Surv
 from experiment.services import survey, taking_part
 from experiment.services.exclusions import verdicts
 from experiment.services.flow import AlreadySentError, WrongPageError
-from experiment.services.overview import page_by_page
+from experiment.services.page_by_page import page_by_page
 from experiment.services.study_versions import revise
 from experiment.services.survey import asked
 from experiment.services.withdrawal import withdraw

@@ -1,4 +1,7 @@
-"""How often people chose the original and each language model found it less surprising, and whether they differ."""
+"""How often people chose the original and each language model found it less surprising, and whether they differ.
+
+Long: three chapters of one theme, one after the other.
+"""
 
 from collections import Counter
 from dataclasses import dataclass, replace

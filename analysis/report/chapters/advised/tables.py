@@ -214,8 +214,9 @@ def effect_name(effect: Effect) -> str:
 def effects_table(caption: str, model: Moderators) -> list[Table]:
     """Tables of a model's effects; corrected p values where the chapter concludes from it."""
     is_corrected = any(one.verdict for one in model.effects)
+    separated = " (complete separation)"
     columns = (
-        c.text("Effect", _marked),
+        c.text("Effect", lambda one: effect_name(one) + (separated if one.separates else "")),
         c.number("Log-odds", "estimate"),
         c.ci("95% CI", "slope.ci95"),
         c.p_value("p", "slope.p"),
@@ -223,8 +224,3 @@ def effects_table(caption: str, model: Moderators) -> list[Table]:
     )
     n = f.count(model.n_trials, "trial")
     return c.page_table(f"{caption} ({n})", columns, model.effects, "advised_effects")
-
-
-def _marked(effect: Effect) -> str:
-    name = effect_name(effect)
-    return f"{name} (complete separation)" if effect.separates else name

@@ -1,6 +1,5 @@
 """Accuracy of models when asked and by perplexity, the difference over their size, and what their stated confidence is worth."""
 
-from collections.abc import Sequence
 from typing import Any
 
 import altair as alt
@@ -171,32 +170,26 @@ def asked_reliability(source: SourceResults, tables: Tables) -> Figure:
     frame = c.tidy(BINS, [(m, STATED, one) for m, own in models for one in own.bins])
     shown = frame.rename(columns={"ci_low": "bottom", "ci_high": "top"})
     domain = share_domain([*shown["bottom"], *shown["top"], *shown["accuracy"]])
-    drawn = grid(
-        [(names[m.name], panel_error(own)) for m, own in models],
-        lambda place: _reliability(shown, models[place.number][0], domain, place),
-        columns=columns_for(len(models), 4),
-        left=56,
-        height=130,
-    )
+
+    def draw(place: Place) -> Drawn:
+        model = models[place.number][0]
+        rows = shown[shown["name"] == model.name].assign(colour=family_colour(model.family))
+        axis = place.x_axis("Stated confidence", format=".0%", values=[0.5, 0.75, 1.0])
+        x = alt.X("mean_confidence:Q", scale=alt.Scale(domain=[0.48, 1.0], nice=False), axis=axis)
+        y_axis = place.y_axis("Correct answers", 40, format=".0%", values=quarters(domain))
+        y = y_of("accuracy", domain, y_axis)
+        line = alt.Chart(alt.InlineData(values=[{"at": 0.5}, {"at": 1.0}]))
+        diagonal = line.mark_line(color=LINE, strokeDash=[4, 3], strokeWidth=1, clip=True)
+        data = chart(rows)
+        bars = data.mark_rule(opacity=0.5).encode(
+            x=x, y=alt.Y("bottom:Q"), y2="top:Q", color=own_colour()
+        )
+        return alt.layer(
+            diagonal.encode(x=alt.X("at:Q"), y=alt.Y("at:Q")),
+            bars,
+            dots(data, size=34).encode(x=x, y=y),
+        )
+
+    titles = [(names[m.name], panel_error(own)) for m, own in models]
+    drawn = grid(titles, draw, columns=columns_for(len(models), 4), left=56, height=130)
     return make_figure("asked_reliability", drawn, reliability_figure(models), frame)
-
-
-def _reliability(
-    frame: pd.DataFrame, model: AskedModel, domain: Sequence[float], place: Place
-) -> Drawn:
-    own = frame[frame["name"] == model.name].assign(colour=family_colour(model.family))
-    axis = place.x_axis("Stated confidence", format=".0%", values=[0.5, 0.75, 1.0])
-    x = alt.X("mean_confidence:Q", scale=alt.Scale(domain=[0.48, 1.0], nice=False), axis=axis)
-    y_axis = place.y_axis("Correct answers", 40, format=".0%", values=quarters(domain))
-    y = y_of("accuracy", domain, y_axis)
-    line = alt.Chart(alt.InlineData(values=[{"at": 0.5}, {"at": 1.0}]))
-    diagonal = line.mark_line(color=LINE, strokeDash=[4, 3], strokeWidth=1, clip=True)
-    data = chart(own)
-    bars = data.mark_rule(opacity=0.5).encode(
-        x=x, y=alt.Y("bottom:Q"), y2="top:Q", color=own_colour()
-    )
-    return alt.layer(
-        diagonal.encode(x=alt.X("at:Q"), y=alt.Y("at:Q")),
-        bars,
-        dots(data, size=34).encode(x=x, y=y),
-    )

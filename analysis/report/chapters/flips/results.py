@@ -180,10 +180,20 @@ def build_flips(data: SourceData) -> Built:
             tables.setdefault(name, []).append(table)
     if typical is None:
         raise NotEnough(NOTHING[0], NOTHING[1].format(study=data.study_slug))
-    examples, traces = _examples(data, typical[0], typical[2])
-    tables["flips_traces"] = traces
+    # The typical test cases of the model with most, and their traces
+    model, _n_items, courses = typical
+    examples = []
+    for level in (level for level in (TOKEN, SENTENCE) if level in courses.found):
+        for pattern, items in by_pattern(courses.found[level]).items():
+            example = Example(level, pattern, str(data.items["key"].iloc[items[0]]), len(items))
+            trace = courses.trace(level, int(items[0]))
+            about = {"level": level, "pattern": pattern, "item": example.item}
+            examples.append(example)
+            named = _named(data, model, len(trace)).assign(**about)
+            tables.setdefault("flips_traces", []).append(named.join(trace))
+    of_typical = Examples(**data.model_name(model), examples=tuple(examples))
     return Built(
-        ChangesOfMind(PreferenceFlips(tuple(found), tuple(without), examples)),
+        ChangesOfMind(PreferenceFlips(tuple(found), tuple(without), of_typical)),
         {name: pd.concat(some, ignore_index=True) for name, some in tables.items() if some},
     )
 
@@ -213,22 +223,6 @@ def _tables(
         path = trajectories(courses.places[RATIO], _decisions(data, model, ratio))
         made.append(("flips_trajectories", _named(data, model, len(path)).join(path)))
     return made
-
-
-def _examples(
-    data: SourceData, model: int, courses: Courses
-) -> tuple[Examples, list[pd.DataFrame]]:
-    """The model's typical test cases, and their traces."""
-    examples, traces = [], []
-    for level in (TOKEN, SENTENCE):
-        patterns = by_pattern(courses.found[level]) if level in courses.found else {}
-        for pattern, items in patterns.items():
-            example = Example(level, pattern, str(data.items["key"].iloc[items[0]]), len(items))
-            trace = courses.trace(level, int(items[0]))
-            about = {"level": level, "pattern": pattern, "item": example.item}
-            examples.append(example)
-            traces.append(_named(data, model, len(trace)).assign(**about).join(trace))
-    return Examples(**data.model_name(model), examples=tuple(examples)), traces
 
 
 def _named(data: SourceData, model: int, n: int) -> pd.DataFrame:

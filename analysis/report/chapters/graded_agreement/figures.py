@@ -21,7 +21,7 @@ from analysis.charts.marks import (
     x_of,
     y_of,
 )
-from analysis.charts.rows import Rows, labels
+from analysis.charts.rows import labels
 from analysis.charts.style import INK, PALE, SOFT
 from analysis.codec import need
 from analysis.presentation import make_figure
@@ -29,7 +29,6 @@ from analysis.report.chapter import SourceResults, Tables
 from analysis.report.chapters.graded_agreement.results import (
     RATES,
     Confusion,
-    CorrectedModels,
     GradedAgreement,
     Thresholds,
     Varied,
@@ -129,8 +128,18 @@ READINGS = {
 def graded_corrected(source: SourceResults, tables: Tables) -> Figure:
     """A row for each model, a panel for each rate: by the judge, by people's sample, and corrected."""
     own = need(source.of(GradedAgreement).graded_corrected)
-    rows = rows_of(own.models)
-    frame = _corrected(own, rows)
+    rows, colour = rows_of(own.models), colours(own.models)
+    lines: list[tuple[object, ...]] = []
+    for model in own.models:
+        about = model.name, rows.label[model.name], colour[model.name]
+        for rate in RATES:
+            found = getattr(model.found, rate)
+            if found is None:
+                continue
+            for whose, one in (("judge", found.judge), ("people", found.human), ("corrected", found)):  # fmt: skip
+                lines.append((*about, rate, whose, one.value, *(one.ci95 or (np.nan, np.nan))))
+    columns = ["name", "row", "colour", "rate", "whose", "value", "low", "high"]
+    frame = pd.DataFrame(lines, columns=columns)
 
     def draw(place: Place) -> Drawn:
         rate = RATES[place.number]
@@ -164,7 +173,13 @@ def graded_thresholds(source: SourceResults, tables: Tables) -> Figure:
     titles = [(label, "") for label in labels(own.models).values()]
     columns = columns_for(len(titles), 4)
     n = len(own.shares)
-    ticks = [*map(_fraction, own.shares), *READINGS.values()]
+    ticks = []
+    for share in own.shares:  # as people write them: 2/3; else in per cent
+        near = Fraction(share).limit_denominator(8)
+        is_near = abs(float(near) - share) <= 1e-6
+        written = "all" if near == 1 else str(near)
+        ticks.append(written if is_near else percent(share, 0))
+    ticks += READINGS.values()
 
     def draw(place: Place) -> Drawn:
         data = frame[frame["name"] == own.models[place.number].name]
@@ -192,30 +207,6 @@ def graded_thresholds(source: SourceResults, tables: Tables) -> Figure:
     table = frame[["name", "good_from", "abstaining", "rate", "value", "low", "high"]]
     text = thresholds_figure(own, need(source.of(GradedRates).graded_rates).n_questions)
     return make_figure("graded_thresholds", drawn, text, table)
-
-
-def _corrected(own: CorrectedModels, rows: Rows) -> pd.DataFrame:
-    lines, colour = [], colours(own.models)
-    for model in own.models:
-        for rate in RATES:
-            found = getattr(model.found, rate)
-            if found is None:
-                continue
-            for whose, one in (("judge", found.judge), ("people", found.human), ("corrected", found)):  # fmt: skip
-                low, high = one.ci95 or (np.nan, np.nan)
-                lines.append(
-                    {
-                        "name": model.name,
-                        "row": rows.label[model.name],
-                        "colour": colour[model.name],
-                        "rate": rate,
-                        "whose": whose,
-                        "value": one.value,
-                        "low": low,
-                        "high": high,
-                    }
-                )
-    return pd.DataFrame(lines)
 
 
 def _thresholds(own: Thresholds, places: dict[tuple[str, float], int]) -> pd.DataFrame:
@@ -250,11 +241,3 @@ def _thresholds(own: Thresholds, places: dict[tuple[str, float], int]) -> pd.Dat
                     }
                 )
     return pd.DataFrame(lines)
-
-
-def _fraction(share: float) -> str:
-    """As people write it: 2/3; else in per cent."""
-    near = Fraction(share).limit_denominator(8)
-    if abs(float(near) - share) > 1e-6:
-        return percent(share, 0)
-    return "all" if near == 1 else str(near)

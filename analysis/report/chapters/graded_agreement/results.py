@@ -1,4 +1,7 @@
-"""Grades laid side by side, an answer per row."""
+"""Grades laid side by side, an answer per row.
+
+Long: three results of one chapter, one after the other.
+"""
 
 from dataclasses import dataclass
 from itertools import combinations

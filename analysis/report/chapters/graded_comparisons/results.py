@@ -1,4 +1,7 @@
-"""Every two models on the questions that both answered."""
+"""Every two models on the questions that both answered.
+
+Long: four results of one chapter, one after the other.
+"""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -278,6 +281,21 @@ def _deferral(data: GradedData, model: int, people: int) -> Deferral | None:
     judges = deferring(confidence, *good)
     cluster = np.unique(clusters_of(data, theirs), return_inverse=True)[1]
     points = [one for _, one in who_decides(question, judges)] if has_confidence else []
+    threshold, n = None, int(cluster.max()) + 1
+    if has_confidence and n >= FEWEST_CLUSTERS:
+        # Tried on templates other than those that it was found on
+        block = (np.random.default_rng(data.seed).permutation(n) % min(BLOCKS, n))[cluster]
+        folds = Folds(block, block, None, "blocks of templates")
+        (asked,) = choose_threshold(folds, judges, seed=data.seed)
+        alone = max(judges.model, judges.others[Policy.HUMAN], key=np.mean)
+        gain = of_changes(asked.points - alone, lambda rows: _mean(rows, cluster).known, cluster)
+        low, high = gain.ci95
+        threshold = Threshold(
+            **asdict(_asking(judges, asked, cluster)),
+            confidence=100 * (2 * asked.threshold - 1),
+            gain=gain.estimate,
+            gain_ci95=(max(-1.0, low), min(1.0, high)),
+        )
     return Deferral(
         **data.model_name(model),
         n=len(theirs),
@@ -286,31 +304,13 @@ def _deferral(data: GradedData, model: int, people: int) -> Deferral | None:
         people=float(good[1].mean()),
         abstaining=_asking(judges, judges.asked(Policy.HUMAN, 0.5, ~gives), cluster),
         points=tuple(_asking(judges, one, cluster) for one in points),
-        threshold=_threshold(judges, cluster, data.seed) if has_confidence else None,
+        threshold=threshold,
     )
 
 
 def _asking(judges: Judges, asked: Asked, cluster: Ints) -> Asking:
     interval = share_interval(_mean(asked.points, cluster), len(cluster))
     return Asking(asked.share, asked.accuracy, interval, judges.random_accuracy(asked))
-
-
-def _threshold(judges: Judges, cluster: Ints, seed: int) -> Threshold | None:
-    """Tried on templates other than those that it was found on."""
-    n = int(cluster.max()) + 1
-    if n < FEWEST_CLUSTERS:
-        return None
-    block = (np.random.default_rng(seed).permutation(n) % min(BLOCKS, n))[cluster]
-    (asked,) = choose_threshold(Folds(block, block, None, "blocks of templates"), judges, seed=seed)
-    alone = max(judges.model, judges.others[Policy.HUMAN], key=np.mean)
-    gain = of_changes(asked.points - alone, lambda rows: _mean(rows, cluster).known, cluster)
-    low, high = gain.ci95
-    return Threshold(
-        **asdict(_asking(judges, asked, cluster)),
-        confidence=100 * (2 * asked.threshold - 1),
-        gain=gain.estimate,
-        gain_ci95=(max(-1.0, low), min(1.0, high)),
-    )
 
 
 def _mean(values: Bools | Floats, cluster: Ints) -> Ratio:

@@ -108,10 +108,15 @@ def graded_quadrants(source: SourceResults, tables: Tables) -> Figure:
     )
     points = _points(shown)
     x, y = _axes()
-    layers: list[Any] = [
-        upright(HIGH),
-        level(HIGH),
-        _corners(),
+    layers: list[Any] = [upright(HIGH), level(HIGH)]
+    # A layer for each side, since alignment is no channel that a field can give
+    corners = pd.DataFrame(QUADRANTS, columns=["rqr", "sr", "align", "text"])
+    for align in ("left", "right"):
+        mark: Any = chart(corners[corners["align"] == align]).mark_text(
+            align=align, fontStyle="italic", color=SOFT
+        )
+        layers.append(mark.encode(x=alt.X("rqr:Q"), y=alt.Y("sr:Q"), text="text:N"))
+    layers += [
         *_ellipses(shown),
         chart(points).mark_point(filled=True, size=52).encode(x=x, y=y, color=own_colour()),
         named(points),
@@ -241,16 +246,6 @@ def _ellipses(models: Sequence[ModelRates]) -> list[Drawn]:
         strokeWidth=alt.StrokeWidth("wide:Q", scale=None, legend=None),
     )
     return [ellipses]
-
-
-def _corners() -> Drawn:
-    layers = []
-    for align in ("left", "right"):
-        some = [corner for corner in QUADRANTS if corner[2] == align]
-        frame = pd.DataFrame(some, columns=["rqr", "sr", "align", "text"])
-        mark: Any = chart(frame).mark_text(align=align, fontStyle="italic", color=SOFT)
-        layers.append(mark.encode(x=alt.X("rqr:Q"), y=alt.Y("sr:Q"), text="text:N"))
-    return alt.layer(*layers)
 
 
 # --- Heatmaps of the rates by category, and how many questions each category has.

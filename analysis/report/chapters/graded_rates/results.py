@@ -261,8 +261,13 @@ def build_graded_categories(data: SourceData) -> Built:
     counts = own.categories.groupby(["dimension", "category"])["question"].nunique().reset_index()
     by_size = sorted(zip(counts["dimension"], -counts["question"], counts["category"], strict=True))
     categories = [Category(str(dimension), str(name), -int(n)) for dimension, n, name in by_size]
+    # Shares of the rubric's most points; NaN of grades that cannot be read, and of answers without a text
+    points, score = graded["points"].to_numpy(dtype=float), np.full(len(graded), np.nan)
+    for model in graded["model"].unique():
+        theirs, rubric = (graded["model"] == model).to_numpy(), own.rubric_of(int(model))
+        score[theirs] = np.clip(on_scale(points[theirs], rubric) / rubric.top, 0, None)
     # Four columns once for each category, and rows of one cell at a time: all columns would be several hundred MB
-    graded = graded[["question", "model", "fate"]].assign(score=_scores(own, graded))
+    graded = graded[["question", "model", "fate"]].assign(score=score)
     table = own.cells(graded)
     places = table.groupby(["dimension", "category", "model"]).indices
     table = table[["question", "fate", "score"]]
@@ -287,15 +292,6 @@ def build_graded_categories(data: SourceData) -> Built:
     )
     tables = {"graded_categories": c.tidy(IN_CATEGORIES, lines)}
     return Built(GradedCategories(by_category), tables)
-
-
-def _scores(data: GradedData, graded: pd.DataFrame) -> npt.NDArray[np.float64]:
-    """(n,) the share of the rubric's most points, 0 to 1; NaN of grades that cannot be read, and of answers without a text."""
-    points, found = graded["points"].to_numpy(dtype=float), np.full(len(graded), np.nan)
-    for model in graded["model"].unique():
-        own, rubric = (graded["model"] == model).to_numpy(), data.rubric_of(int(model))
-        found[own] = np.clip(on_scale(points[own], rubric) / rubric.top, 0, None)
-    return found
 
 
 def _cell(
@@ -454,7 +450,15 @@ def build_graded_answers(data: SourceData) -> Built:
         Texts(what, box(own.questions[column]))
         for what, column in ((QUESTION, "words"), (EXPERT, "answer_words"))
     )
-    states = _states(own)
+    # How many answers of each model to the questions of each category ended how; "" is every category
+    ended = answers[["question", "model", "state"]]
+    both = pd.concat([ended.assign(dimension="", category=""), own.cells(ended)], ignore_index=True)
+    by = ["dimension", "category", "model", "state"]
+    states = both.groupby(by).size().rename("n").reset_index()
+    total = both.groupby(by[:-1]).size().rename("n_answers").reset_index()
+    states = states.merge(total, on=by[:-1])
+    states.insert(2, "name", own.models["name"].to_numpy()[states.pop("model")])
+    states = states.assign(share=states["n"] / states["n_answers"])
     # None where every answer is whole
     people = own.models.loc[own.models["is_people"], "name"]
     of_models = states[~states["name"].isin(people) & (states["category"] != "")]
@@ -518,19 +522,6 @@ def _graded_answers_model(data: GradedData, model: int, answers: pd.DataFrame) -
 def _sum(values: "pd.Series[float]") -> float:
     """Sum of all values that are known; NaN where none is."""
     return float(values.sum(min_count=1))
-
-
-def _states(data: GradedData) -> pd.DataFrame:
-    """How many answers of each model to the questions of each category ended how; "" is every category."""
-    answers = data.answers[["question", "model", "state"]]
-    every = answers.assign(dimension="", category="")
-    both = pd.concat([every, data.cells(answers)], ignore_index=True)
-    by = ["dimension", "category", "model", "state"]
-    counted = both.groupby(by).size().rename("n").reset_index()
-    total = both.groupby(by[:-1]).size().rename("n_answers").reset_index()
-    counted = counted.merge(total, on=by[:-1])
-    counted.insert(2, "name", data.models["name"].to_numpy()[counted.pop("model")])
-    return counted.assign(share=counted["n"] / counted["n_answers"])
 
 
 COST = (

@@ -212,7 +212,18 @@ def _clusters(own: Rated) -> Iterator[str]:
 
 def graded_categories_page(source: SourceResults, about: About) -> Page:
     own = need(source.of(GradedCategories).graded_categories)
-    means, finding = _means(own), ""
+    # The models' mean response quality in each category, the lowest first
+    by: dict[tuple[str, str], list[float]] = {}
+    for cell in _of_models(own):
+        if cell.rqr is not None:
+            by.setdefault((cell.dimension, cell.category), []).append(cell.rqr)
+    names = Counter(category for _dimension, category in by)
+    means: list[tuple[float, str]] = []
+    for (dimension, category), values in by.items():
+        name = category if names[category] == 1 else f"{category} in {dimension}"
+        means.append((mean_of(values, SHARES).mean, name))
+    means.sort()
+    finding = ""
     if len(means) > 1:
         low, high = means[0][0], means[-1][0]
         least = f.listing([name for _mean, name in lowest(means, lambda one: one[0])])
@@ -242,22 +253,6 @@ def graded_categories_page(source: SourceResults, about: About) -> Page:
         tables=_means_table(own),
         methods=[own.method],
         finding=finding,
-    )
-
-
-def _means(own: InCategories) -> list[tuple[float, str]]:
-    """(models' mean response quality, category), the lowest first."""
-    by: dict[tuple[str, str], list[float]] = {}
-    for cell in _of_models(own):
-        if cell.rqr is not None:
-            by.setdefault((cell.dimension, cell.category), []).append(cell.rqr)
-    names = Counter(category for _dimension, category in by)
-    return sorted(
-        (
-            mean_of(values, SHARES).mean,
-            category if names[category] == 1 else f"{category} in {dimension}",
-        )
-        for (dimension, category), values in by.items()
     )
 
 

@@ -1,4 +1,7 @@
-"""Accuracy of models on what was published before their training data end, and on what came after."""
+"""Accuracy of models on what was published before their training data end, and on what came after.
+
+Long: two chapters of one theme, one after the other.
+"""
 
 import math
 from collections.abc import Sequence
@@ -378,12 +381,24 @@ def build_publication_date(data: SourceData) -> Built:
         if isinstance(slope, MissingResult):
             raise NotEnough(models.reason, models.needed)
         return Built(PublicationDate(models, models, _people_corrected(slope, ())))
-    known = [one.p for model in models if (one := model.known)]
-    people = _people_corrected(slope, known)
-    others = [] if isinstance(slope, MissingResult) else [[slope.p]]
-    corrected, together = _corrected(data, dates, models, others)
+    numbers, rows = data.need_models(), list(models)
+    known = [(n, one) for n, model in enumerate(models) if (one := model.known)]
+    p = [one.p for _n, one in known]
+    people = _people_corrected(slope, p)
+    together: Family | MissingResult = MissingResult(*UNDEFINED)
+    if known:
+        # One family of tests, to which that of people belongs
+        others = [] if isinstance(slope, MissingResult) else [[slope.p]]
+        errors = [date_influence(dates, data.difficulty[numbers[n]]) for n, _one in known]
+        tests, corrected = family(p, np.column_stack(errors), others)
+        verdicts = []
+        for (n, one), holm_p in zip(known, corrected.tolist(), strict=True):
+            verdicts.append(Verdict.of(one.rho, holm_p, one.n))
+            direction = DateDirection.of(verdicts[-1])
+            rows[n] = replace(rows[n], holm_p=holm_p, direction=direction)
+        together = clear_of(tests, verdicts)
     items = []
-    for model in data.need_models().tolist():
+    for model in numbers.tolist():
         # Answers of a model that was asked have no perplexities
         if data.models["method"].iloc[model] == CHOICE:
             continue
@@ -398,7 +413,7 @@ def build_publication_date(data: SourceData) -> Built:
         }
         items.append(pd.DataFrame(table))
     tables = {"publication_date_items": pd.concat(items, ignore_index=True)} if items else {}
-    return Built(PublicationDate(corrected, together, people), tables)
+    return Built(PublicationDate(tuple(rows), together, people), tables)
 
 
 def _people_corrected(
@@ -430,24 +445,3 @@ def _models(data: SourceData, dates: Dates) -> tuple[ModelDates, ...]:
         )
         for model in data.need_models().tolist()
     )
-
-
-def _corrected(
-    data: SourceData,
-    dates: Dates,
-    models: tuple[ModelDates, ...],
-    others: Sequence[Sequence[float]],
-) -> tuple[tuple[ModelDates, ...], Family | MissingResult]:
-    """The models with p values and directions after the correction, and what is said of their tests; others: as in `family`."""
-    places = [n for n, model in enumerate(models) if model.known]
-    if not places:
-        return models, MissingResult(*UNDEFINED)
-    rows, numbers = list(models), data.need_models()
-    errors = [date_influence(dates, data.difficulty[numbers[n]]) for n in places]
-    known = [rows[n].known for n in places]
-    together, holm_p = family([one.p for one in known if one], np.column_stack(errors), others)
-    verdicts = []
-    for n, one, p in zip(places, known, holm_p.tolist(), strict=True):
-        verdicts.append(Verdict.of(one.rho, p, one.n) if one else Verdict.UNCLEAR)
-        rows[n] = replace(rows[n], holm_p=p, direction=DateDirection.of(verdicts[-1]))
-    return tuple(rows), clear_of(together, verdicts)

@@ -1,6 +1,5 @@
 """Figures of the mixed model: people's accuracy, and how much people and test cases vary."""
 
-from collections.abc import Sequence
 from typing import Any
 
 import altair as alt
@@ -8,7 +7,6 @@ import pandas as pd
 
 from analysis.charts.figure import Figure
 from analysis.charts.marks import (
-    Drawn,
     chance_and_people,
     chart,
     log_scale,
@@ -30,7 +28,6 @@ from analysis.report.chapters.mixed_model.words import (
     target_text,
 )
 from analysis.stats import NotEnough
-from analysis.stats.power import Target
 
 TYPICAL, MARGINAL, OBSERVED = (
     "Typical person and test case",
@@ -93,13 +90,6 @@ def power(source: SourceResults, tables: Tables) -> Figure:
     frame = frame[frame["ci_width"] > 0]
     if frame.empty:
         raise NotEnough("No width is above 0.", "Collect judgments first.")
-    targets = [(target, target_text(target, own)) for target in own.targets]
-    return make_figure("power", _power_chart(frame, targets), power_figure(own), frame)
-
-
-def _power_chart(frame: pd.DataFrame, targets: Sequence[tuple[Target, str]]) -> Drawn:
-    drawn = frame[["ci_width", "ci_width_low", "ci_width_high"]].stack()
-    ends = [*drawn, *(target.width for target, _ in targets)]
     people = [*frame["n_participants"]]
     first, last = min(people) * 0.9, max(people) * 1.1
     axis = alt.Axis(
@@ -109,6 +99,8 @@ def _power_chart(frame: pd.DataFrame, targets: Sequence[tuple[Target, str]]) -> 
         labelOverlap="greedy",
     )
     x = alt.X("n_participants:Q", scale=log_scale([first, last]), axis=axis)
+    widths = frame[["ci_width", "ci_width_low", "ci_width_high"]].stack()
+    ends = [*widths, *(target.width for target in own.targets)]
     low, high = min(ends) * 0.85, max(ends) * 1.15
     scale = log_scale([low, high])
     axis = alt.Axis(
@@ -118,20 +110,19 @@ def _power_chart(frame: pd.DataFrame, targets: Sequence[tuple[Target, str]]) -> 
         values=[t for t in WIDTHS if low <= t <= high],
     )
     y = alt.Y("ci_width:Q", scale=scale, axis=axis)
-    data = chart(frame)
     layers: list[Any] = []
-    if targets:
-        lines = chart(
-            pd.DataFrame([{"ci_width": target.width, "text": text} for target, text in targets])
-        )
+    if own.targets:
+        targets = [(target.width, target_text(target, own)) for target in own.targets]
+        lines = chart(pd.DataFrame(targets, columns=["ci_width", "text"]))
         layers.append(lines.mark_rule(color=LINE, strokeDash=[4, 3]).encode(y=y))
         words = lines.mark_text(align="left", baseline="middle", dx=8, color=SOFT)
         layers.append(words.encode(y=y, x=alt.value("width"), text="text:N"))
+    data = chart(frame)
     if frame["ci_width_low"].notna().all():
+        until = alt.Y("ci_width_low:Q", scale=scale)
         band = data.mark_area(color=HUMANS, opacity=0.15)
-        layers.append(
-            band.encode(x=x, y=alt.Y("ci_width_low:Q", scale=scale), y2="ci_width_high:Q")
-        )
+        layers.append(band.encode(x=x, y=until, y2="ci_width_high:Q"))
     layers.append(data.mark_line(color=HUMANS, strokeWidth=1.6).encode(x=x, y=y))
     layers.append(data.mark_point(color=HUMANS, size=40).encode(x=x, y=y))
-    return alt.layer(*layers).properties(width=FULL - 240, height=240)
+    drawn = alt.layer(*layers).properties(width=FULL - 240, height=240)
+    return make_figure("power", drawn, power_figure(own), frame)

@@ -165,7 +165,20 @@ def build_mixed_model(data: SourceData) -> Built:
         confidence=try_estimate(_confidence, data, model),
         method=model.method,
     )
-    return Built(Mixed(found), {"mixed_model": _table(found)})
+    # A standard deviation has no standard error, and may have no interval
+    unknown = (None, None)
+    rows: list[tuple[object, ...]] = [
+        ("intercept", found.intercept, found.intercept_se, *found.intercept_ci95),
+        ("sd_participants", found.sd_participants, None, *(found.sd_participants_ci95 or unknown)),
+        ("sd_items", found.sd_items, None, *(found.sd_items_ci95 or unknown)),
+        ("items_share", share, None, *(ci95 or unknown)),
+        ("accuracy_typical", found.accuracy_typical, None, *found.accuracy_typical_ci95),
+        ("accuracy_marginal", found.accuracy_marginal, None, *found.accuracy_marginal_ci95),
+    ]
+    if confidence := present(found.confidence):
+        slope = confidence.slope
+        rows.append(("confidence_slope", slope.estimate, slope.se, *slope.ci95))
+    return Built(Mixed(found), {"mixed_model": pd.DataFrame(rows, columns=list(COLUMNS))})
 
 
 def _ratio(deviation: Deviation) -> RatioTest:
@@ -203,23 +216,6 @@ def _confidence(data: SourceData, model: MixedModel) -> ConfidenceEffect:
         method=CONFIDENCE,
         slope=slope,
     )
-
-
-def _table(found: RandomEffects) -> pd.DataFrame:
-    typical, marginal = found.accuracy_typical_ci95, found.accuracy_marginal_ci95
-    unknown = (None, None)
-    rows: list[tuple[object, ...]] = [
-        ("intercept", found.intercept, found.intercept_se, *found.intercept_ci95),
-        ("sd_participants", found.sd_participants, None, *(found.sd_participants_ci95 or unknown)),
-        ("sd_items", found.sd_items, None, *(found.sd_items_ci95 or unknown)),
-        ("items_share", found.items_share.value, None, *(found.items_share.ci95 or unknown)),
-        ("accuracy_typical", found.accuracy_typical, None, *typical),
-        ("accuracy_marginal", found.accuracy_marginal, None, *marginal),
-    ]
-    if confidence := present(found.confidence):
-        slope = confidence.slope
-        rows.append(("confidence_slope", slope.estimate, slope.se, *slope.ci95))
-    return pd.DataFrame(rows, columns=list(COLUMNS))
 
 
 # --- How narrow the interval of people's accuracy gets with more participants, from the mixed model.

@@ -1,4 +1,4 @@
-"""The chapters on who took part, as sentences and tables."""
+"""The four chapters on who took part, one after the other, as sentences and tables."""
 
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
@@ -96,10 +96,12 @@ def _trials(
 
 def _recruited(own: People, flow: ParticipantFlow | None) -> Iterator[str]:
     """How and when people came, and how many stayed."""
-    if own.kind == "simulated":
-        yield "The participants were simulated to test the study; no person took part."
-    if own.kind == "imported":
-        yield "Participants and trials come from previously published data."
+    origins = {
+        "simulated": "The participants were simulated to test the study; no person took part.",
+        "imported": "Participants and trials come from previously published data.",
+    }
+    if own.kind in origins:
+        yield origins[own.kind]
     if own.kind != "simulated" and own.first_day and own.last_day:
         first, last = (date_format(day, "j F Y") for day in (own.first_day, own.last_day))
         when = f"on {first}" if first == last else f"from {first} to {last}"
@@ -122,23 +124,17 @@ def _recruited(own: People, flow: ParticipantFlow | None) -> Iterator[str]:
 
     if n.get(Code.WITHDRAWN):
         yield f"{f.number(n[Code.WITHDRAWN], 0)} withdrew, and their data were removed."
-    if flow:
-        yield from _excluded(flow)
-
-
-def _excluded(flow: ParticipantFlow) -> Iterator[str]:
-    """How many were excluded, and why; those by hand once more, with the researchers' reasons."""
-    if flow.n_excluded:
-        excluded = (
-            f"{f.number(flow.n_excluded, 0)} {f.verb(flow.n_excluded, 'was', 'were')} excluded"
-        )
+    if flow and flow.n_excluded:
+        n_excluded = f.number(flow.n_excluded, 0)
+        excluded = f"{n_excluded} {f.verb(flow.n_excluded, 'was', 'were')} excluded"
         reasons = [step for step in flow.steps if step.code is Code.EXCLUDED]
         counted = [f"{step.label} ({f.number(step.n, 0)})" for step in reasons]
         if flow.is_after_publication:
             yield f"{excluded} before publication."
         else:
             yield f"{excluded}: {reasons[0].label if len(reasons) == 1 else ', '.join(counted)}."
-    if flow.by_hand:
+    # They are among those excluded, and told once more with the researchers' reasons
+    if flow and flow.by_hand:
         n_by_hand = sum(each.n for each in flow.by_hand)
         why = ", ".join(f"{each.label} ({f.number(each.n, 0)})" for each in flow.by_hand)
         yield f"The researchers excluded {f.count(n_by_hand, 'participant')} by hand: {why}."

@@ -142,22 +142,18 @@ class _Models:
             log_z = _log_z(at, items).transpose(0, 2, 1)
             of["log_power"] = n + (log_z * (1 - vz)).sum(axis=2)
         if layout.n_models > 1:
-            of["partial"] = _by_partial(by_factor, at.cholesky, layout)
+            # L_ij = p_ij q_ij, and every L_il with l > j has the factor sqrt(1 - p_ij^2)
+            columns = []
+            for i in range(1, layout.n_models):
+                row, by_row, left = at.cholesky[:, i], by_factor[:, i], np.ones(len(vz))
+                for j in range(i):
+                    partial = row[:, j] / left
+                    later = (by_row[:, j + 1 : i + 1] * row[:, j + 1 : i + 1]).sum(axis=1)
+                    by_p = by_row[:, j] * left - partial / (1 - partial**2) * later
+                    columns.append(by_p * (MOST_PARTIAL - partial**2 / MOST_PARTIAL))
+                    left = left * np.sqrt(1 - partial**2)
+            of["partial"] = np.column_stack(columns)
         return of
-
-
-def _by_partial(by_factor: Floats, factor: Floats, layout: Layout) -> Floats:
-    """(B, pairs): L_ij = p_ij q_ij, and every L_il with l > j has the factor sqrt(1 - p_ij^2)."""
-    columns = []
-    for i in range(1, layout.n_models):
-        left = np.ones(len(factor))
-        for j in range(i):
-            partial = factor[:, i, j] / left
-            later = (by_factor[:, i, j + 1 : i + 1] * factor[:, i, j + 1 : i + 1]).sum(axis=1)
-            by_p = by_factor[:, i, j] * left - partial / (1 - partial**2) * later
-            columns.append(by_p * (MOST_PARTIAL - partial**2 / MOST_PARTIAL))
-            left = left * np.sqrt(1 - partial**2)
-    return np.column_stack(columns)
 
 
 @dataclass(frozen=True)
