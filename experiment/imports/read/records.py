@@ -40,6 +40,7 @@ class Record:
     line: int | None
     given: frozenset[str]
     markup: str
+    sheet: str = ""
     key: str = ""
     version: int = 0
     source: str = "human"
@@ -55,7 +56,7 @@ class Record:
         raise NotImplementedError
 
     def problem(self, message: str, column: str | None = None) -> RowProblem:
-        return RowProblem(message, self.row, self.line, column)
+        return RowProblem(message, self.row, self.line, column, self.sheet)
 
 
 P = ParamSpec("P")
@@ -248,6 +249,7 @@ class Cells:
         return {
             "row": self.row.row,
             "line": self.row.line,
+            "sheet": self.row.sheet,
             "given": self.given(),
             "key": self.key(),
             "version": self.version(),
