@@ -43,8 +43,10 @@ def import_once(
     Raises:
         ScoringError: no model can have the name.
     """
-    sheet = [draft.identity["sheet"]] if "sheet" in draft.identity else []
-    known = "\n".join([str(study.pk), name, draft.identity["sha256"], told, *sheet])
+    about = [str(study.pk), name, draft.identity["sha256"], told]
+    if "sheet" in draft.identity:
+        about.append(draft.identity["sheet"])
+    known = "\n".join(about)
     draft.generator, draft.fingerprint = Kind.IMPORTED, hashlib.sha256(known.encode()).hexdigest()
     draft.done, draft.status, draft.finished_at = draft.total, draft.Status.FINISHED, timezone.now()
     with transaction.atomic():

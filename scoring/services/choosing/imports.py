@@ -33,8 +33,7 @@ def import_choices(
         content = read_regular(path)
     except OSError as error:
         raise ScoringError(f"{path} cannot be read: {error.strerror or error}.") from error
-    how = {"instructions": instructions, "sheet": sheet}
-    return store_choices(study, path.name, content, name, **how)
+    return store_choices(study, path.name, content, name, instructions=instructions, sheet=sheet)
 
 
 def store_choices(
