@@ -105,3 +105,4 @@ def _csv_rows(path: Path, text: str, columns: Sequence[str]) -> Rows:
 
 # By the ending of a file's name
 READERS = {".jsonl": _jsonl_rows, ".ndjson": _jsonl_rows, ".csv": _csv_rows, ".tsv": _csv_rows}
+ENDINGS = (*READERS, *SHEETS)
