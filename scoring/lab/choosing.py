@@ -41,7 +41,7 @@ STATES |= {finish.value: end for finish, end in ENDS.items()}
 ASKS = "count"  # by the button that asks five questions
 PROMPTS = (
     ("default", "as participants are told"),
-    (prompts.REASONING, "the same, with reasoning before the answer (chat servers and hf)"),
+    (prompts.REASONING, "the same, with reasoning before the answer (only models that write)"),
     ("plain", "without mention of research"),
     (prompts.CUSTOM, "your own text"),
 )
@@ -210,8 +210,12 @@ def upload(request: HttpRequest, study: Study) -> HttpResponse:
     """Store choices that a model made elsewhere."""
     form = ChoicesFileForm(request.POST, request.FILES)
     if form.is_valid():
-        file, sheet, name, prompt = map(form.cleaned_data.get, ("file", "sheet", "name", "prompt"))
-        about = {"instructions": prompt, "sheet": sheet, "by": user_of(request)}
+        file, name = form.cleaned_data["file"], form.cleaned_data["name"]
+        about: dict[str, Any] = {
+            "instructions": form.cleaned_data["prompt"],
+            "sheet": form.cleaned_data["sheet"],
+            "by": user_of(request),
+        }
         with refused(form, ScoringError, field="file"):
             return redirect(store_choices(study, file.name, file.read(), name, **about)[0])
     return _page(request, study, ChoosingForm(user=user_of(request)), file_form=form)

@@ -119,7 +119,7 @@ def test_choices_made_elsewhere_are_uploaded_whole_or_not_at_all(
     ("changed", "why"),
     [
         ({"model_args": "colour=red"}, "colour"),
-        ({"base_url": ""}, "Address of the chat server"),
+        ({"base_url": ""}, "Address of the server"),
         ({"base_url": "http://10.0.0.1"}, "10.0.0.1"),
         ({"prompt": "custom", "own_prompt": "Choose."}, "{versions}"),
         (
