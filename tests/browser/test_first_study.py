@@ -294,4 +294,5 @@ def read_results(page: Page) -> None:
     expect(short).to_contain_text("100.0%", timeout=WORK_MS)
     chapter = page.locator("#asked")
     chapter.get_by_role("heading").first.click()
-    expect(chapter.get_by_text(MODEL).first).to_be_visible()
+    expect(chapter.get_by_role("rowheader", name=MODEL, exact=True).first).to_be_visible()
+    expect(chapter.get_by_text("(asked)")).to_have_count(0)
