@@ -11,11 +11,19 @@ Column = Sequence[str | float | bool | None]
 Frame = Mapping[str, Column]
 
 
-def read_csv(data: bytes, na: Sequence[str] = ("NA",)) -> Frame:
-    """As read.csv with its defaults: columns of logical values or numbers are such, in which empty cells are missing; in texts they are texts."""
+def read_csv(data: bytes, na: Sequence[str] = ("NA",), *, as_text: bool = False) -> Frame:
+    """As read.csv with its defaults: columns of logical values or numbers are such, in which empty cells are missing; in texts they are texts.
+
+    as_text: with colClasses = "character".
+    """
     names, *rows = csv.reader(io.StringIO(data.decode(), newline=""))
     columns = zip(*rows, strict=True)
-    return {name: _typed(cells, na) for name, cells in zip(names, columns, strict=True)}
+    typed = _texts if as_text else _typed
+    return {name: typed(cells, na) for name, cells in zip(names, columns, strict=True)}
+
+
+def _texts(cells: Sequence[str], na: Sequence[str]) -> Column:
+    return [None if cell in na else cell for cell in cells]
 
 
 def _typed(cells: Sequence[str], na: Sequence[str]) -> Column:
@@ -24,7 +32,7 @@ def _typed(cells: Sequence[str], na: Sequence[str]) -> Column:
         return [LOGICAL.get(cell) for cell in cells]
     if all(NUMBER.fullmatch(cell.strip()) for cell in said):
         return [None if cell in ("", *na) else float(cell) for cell in cells]
-    return [None if cell in na else cell for cell in cells]
+    return _texts(cells, na)
 
 
 def write_csv(frame: Frame, *, row_names: bool = True) -> bytes:

@@ -14,7 +14,7 @@ TEXTS = ("as-published", "repaired")
 TRIALS = ("analysed", "all")
 PERPLEXITY, CHOICE = "perplexity", "choice"
 METHODS = (PERPLEXITY, CHOICE)
-# Behind the name of a model that was asked, beside the same model that was scored
+# In results, a model that was asked is named so, wherever the same model was scored or not; readers see `asked_label`
 ASKED = " (asked)"
 # Pilots tried the study out: their trials are no result.
 PARTICIPANTS = ("real", "simulated", "imported")
@@ -27,6 +27,15 @@ def shown(name: str, is_simulated: bool) -> str:
     ('Falcon (simulated)', 'Falcon (simulated)', 'Falcon')
     """
     return f"{name} (simulated)" if is_simulated and "simulated" not in name.lower() else name
+
+
+def asked_label(label: str, *, is_also_scored: bool, is_simulated: bool = False) -> str:
+    """A model that was asked as readers see it: by its own label, unless the same report or list has it scored, too.
+
+    >>> asked_label("Falcon", is_also_scored=False), asked_label("Falcon", is_also_scored=True)
+    ('Falcon', 'Falcon (asked)')
+    """
+    return shown(f"{label}{ASKED}" if is_also_scored else label, is_simulated)
 
 
 class UnknownChoiceError(ValueError):

@@ -17,7 +17,7 @@ from analysis.data.filters import (
     SOURCES,
     ReportOptions,
     UnknownChoiceError,
-    shown,
+    asked_label,
 )
 from analysis.data.items import read_columns
 from analysis.data.runs import CountingRuns, is_shown
@@ -102,10 +102,16 @@ def _models(
     for pk, name in display_names.items():
         about[pk]["display_name"] = name
     found = [about[m.pk] for m in rows if m.pk in pks]
+    shown_scored = {run.language_model_id for run, _ in runs.shown}
     for m in rows:
         if m.pk in simulated:
             takes_place = m.pk not in scored or options.method == CHOICE
-            found.append(_as_asked(about[m.pk], m.pk in places and takes_place, simulated[m.pk]))
+            label = asked_label(
+                str(about[m.pk]["display_name"] or m.name),
+                is_also_scored=m.pk in shown_scored,
+                is_simulated=simulated[m.pk],
+            )
+            found.append(_as_asked(about[m.pk], m.pk in places and takes_place, label))
     last = len(places) + 10**6
 
     def order(row: dict[str, Any]) -> tuple[int, str, bool]:
@@ -146,11 +152,11 @@ def _about(
     }
 
 
-def _as_asked(about: dict[str, Any], in_set: bool, is_simulated: bool) -> dict[str, Any]:
+def _as_asked(about: dict[str, Any], in_set: bool, label: str) -> dict[str, Any]:
     """Pairs of models, such as base and tuned, are compared by their perplexities alone."""
     return about | {
         "name": f"{about['name']}{ASKED}",
-        "display_name": shown(f"{about['display_name'] or about['name']}{ASKED}", is_simulated),
+        "display_name": label,
         "method": CHOICE,
         "in_set": in_set,
         "base_partner": "",

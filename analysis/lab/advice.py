@@ -9,7 +9,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.utils.formats import date_format
 
-from analysis.services.advisers import KINDS, sources_of
+from analysis.services.advisers import KINDS, source_label, sources_of
 from experiment.domain.roles import Right
 from experiment.lab.access import for_study, user_of
 from experiment.lab.setup import LABELS, framing, setup_context
@@ -140,7 +140,7 @@ class Frozen:
     @classmethod
     def of(cls, study: Study, adviser: Adviser, at: datetime) -> "Frozen":
         said = adviser.version
-        whose = "Made-up advice" if adviser.is_planted else f"The advice of {adviser.source}"
+        whose = "Made-up advice" if adviser.is_planted else f"The advice of {source_label(adviser)}"
         when = f"{whose} was frozen on {date_format(at, 'j F Y, H:i')} (UTC)."
         seed = said.get("seed", "")
         how = [said.get("method", ""), f"Seed {seed}."]

@@ -20,6 +20,7 @@ from analysis.data.filters import (
     SOURCES,
     TEXTS,
     ReportOptions,
+    asked_label,
 )
 from analysis.services.compute import Asked, Computer, Waiting
 from analysis.store import StoredResult
@@ -327,7 +328,8 @@ def _models(study: Study) -> tuple[dict[str, str], bool]:
     names = told_apart(rows)
     found: dict[str, str] = {}
     for m in sorted(rows, key=lambda m: (m.family or "~", m.size or 0, m.name)):
-        name = names[m.pk]
-        found |= {m.name: name} if m.pk in scored | in_set else {}
-        found |= {f"{m.name}{ASKED}": f"{name}{ASKED}"} if m.pk in asked else {}
+        name, is_scored = names[m.pk], m.pk in scored | in_set
+        found |= {m.name: name} if is_scored else {}
+        if m.pk in asked:
+            found[f"{m.name}{ASKED}"] = asked_label(name, is_also_scored=is_scored)
     return found, bool(asked)

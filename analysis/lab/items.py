@@ -87,7 +87,7 @@ class ListForm(forms.Form):
 
 FIELD_COLUMNS = (
     SafeString('<span class="visually-hidden">Selected</span>'),
-    *("Test case", "State", "Kind", "Subfield", "#Exposures", "#Accuracy, 95% interval"),
+    *("Test case", "State", "Kind", "Subfield", "#Times judged", "#Accuracy, 95% interval"),
     *("#Models right", "#Difficulty, nats per token", "Marks"),
 )
 
@@ -163,7 +163,7 @@ def own_views(request: HttpRequest, research_field: ResearchField) -> QuerySet[S
 
 
 PEOPLE_COLUMNS = (
-    *("Study", "#Exposures", "#Accuracy (95% interval)", "#Median time, s", "#Recognised"),
+    *("Study", "#Times judged", "#Accuracy (95% interval)", "#Median time, s", "#Recognised"),
     *("#Confidence when right", "#When wrong"),
 )
 MODEL_COLUMNS = (
@@ -243,7 +243,7 @@ def test_cases(request: LabRequest, study: Study) -> HttpResponse:
             "Test case",
             *(["Pause or resume"] if may_curate else []),
             *("State", "Kind", "Subfield"),
-            *(["#Exposures", "#Accuracy, 95% interval", "Marks"] if sees_data else []),
+            *(["#Times judged", "#Accuracy, 95% interval", "Marks"] if sees_data else []),
             "Field",
         ],
         "table_css": "plain item-list" if sees_data else "plain people",

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from django.db.models import QuerySet
 
-from analysis.data.filters import ASKED, ReportOptions, shown
+from analysis.data.filters import ASKED, ReportOptions, asked_label
 from analysis.data.runs import choose_choice_runs, choose_scoring_runs
 from analysis.data.version import participants_kind
 from analysis.lab.filter_form import shortened
@@ -71,7 +71,7 @@ def offered_models(study: Study, options: ReportOptions) -> dict[str, Offered]:
         is_again = m.pk in scored
         # In the place of a member of the set without perplexities
         in_set = m.pk in places and not is_again
-        label = shown(f"{names[m.pk]}{ASKED}", run.is_simulated)
+        label = asked_label(names[m.pk], is_also_scored=is_again, is_simulated=run.is_simulated)
         one = Offered(f"{m.name}{ASKED}", label, m.family, in_set, n, accuracy, is_again)
         found.append((places[m.pk] if in_set else last, m.name, True, one))
     return {one.name: one for *_place, one in sorted(found, key=lambda row: row[:3])}

@@ -422,7 +422,7 @@ GROUPS: tuple[Group, ...] = (
             ),
             Chapter(
                 "exposures",
-                "Exposures",
+                "Judgments per test case",
                 "How often was each test case judged?",
                 results=ItemExposures,
                 build=build_exposures,

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from django import forms
 from django.core.exceptions import ValidationError
 
-from analysis.data.filters import ASKED
+from analysis.data.filters import ASKED, asked_label
 from experiment.domain.advice import PLANTED
 from experiment.models import Adviser, Item, Judgment, Participant, Study
-from scoring.models import ChoiceRun, ScoringRun
+from scoring.models import ChoiceRun, LanguageModel, ScoringRun
 
 if TYPE_CHECKING:  # what computes is loaded where advice is worked out
     from analysis.services.evidence import Evidence
@@ -110,6 +110,9 @@ class Model(Kind):
         )
         return [*scored, *(f"{name}{ASKED}" for name in asked)]
 
+    def choices(self, found: Found) -> list[tuple[str, str]]:
+        return [*_labels(found[self.name]).items()]
+
     def chosen(self, asked: Any, study: Study, found: Found) -> dict[str, Any]:
         """Several models are a team."""
         names, known = list(dict.fromkeys(asked)), fit_for_teams(found)
@@ -144,7 +147,7 @@ class Team(Kind):
         members = forms.MultipleChoiceField(
             required=False,
             widget=forms.CheckboxSelectMultiple,
-            choices=[(name, name) for name in models],
+            choices=_labels(models).items(),
             label="Models of the team",
             help_text="Only for a team: two to ten models.",
         )
@@ -260,3 +263,21 @@ def sources_of(study: Study) -> dict[str, list[str]]:
 def fit_for_teams(found: Found) -> list[str]:
     """Models whose names can be told apart when they are joined."""
     return [name for name in found[Model.name] if Adviser.JOINT not in name]
+
+
+def source_label(adviser: Adviser) -> str:
+    """The adviser's source as the study team reads it."""
+    labels = _labels(sources_of(adviser.study)[Model.name])
+    return Adviser.JOINT.join(labels.get(name, name) for name in adviser.members)
+
+
+def _labels(names: Sequence[str]) -> dict[str, str]:
+    """Labels of models among these, by their names in results; the own name of one that was scored may end like that of one that was asked."""
+    own = set(LanguageModel.objects.filter(name__in=names).values_list("name", flat=True))
+    asked = {name: name.removesuffix(ASKED) for name in names if name not in own}
+    return {
+        name: asked_label(asked[name], is_also_scored=asked[name] in names)
+        if name in asked
+        else name
+        for name in names
+    }

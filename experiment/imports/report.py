@@ -147,4 +147,5 @@ def _counts(plan: Plan[Any]) -> dict[str, int]:
 
 def _problem_json(problem: RowProblem) -> dict[str, str | int | None]:
     line = "" if problem.line is None else f"line {problem.line}: "
-    return {"row": problem.row, "column": problem.column, "message": line + problem.message}
+    place = {"sheet": problem.sheet, "row": problem.row, "column": problem.column}
+    return {**place, "message": line + problem.message}

@@ -41,6 +41,7 @@ MENU: tuple[tuple[str, tuple[Section, ...]], ...] = (
             Section("setup", "Settings", "lab:setup", Right.SET_UP),
             Section("test_cases", "Test cases", "lab:test_cases", Right.SEE_ITEMS),
             Section("recruitment", "Recruitment", "lab:recruiting", Right.SEE_DATA),
+            Section("pay", "Pay participants", "lab:pay", Right.SEE_DATA),
             Section("dry_run", "Dry run", "lab:dry_runs", Right.SEE_DATA),
             Section("documents", "Documents", "lab:documents", Right.SEE_DATA),
             Section("members", "Members", "lab:members", Right.MANAGE_PEOPLE),

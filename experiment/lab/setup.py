@@ -73,12 +73,11 @@ def setup_context(study: Study, current: str = "") -> dict[str, Any]:
         "findings_note": note,
         "findings": [
             {
-                "problem": finding,
-                "is_blocking": finding.is_blocking,
-                "url": url_of(study, finding.section),
-                "label": LABELS.get(finding.section) or "Recruitment",
+                "url": url_of(study, section),
+                "label": LABELS.get(section) or "Recruitment",
+                "problems": [finding for finding in found if finding.section == section],
             }
-            for finding in found
+            for section in dict.fromkeys(finding.section for finding in found)
         ],
         "sections": sections,
     }

@@ -187,6 +187,8 @@ class TrialsForm(SettingsForm):
             "policy": "Assignment of test cases",
         }
         help_texts = {
+            "human_items": "People wrote the changes in these.",
+            "machine_items": "A language model wrote the changes in these.",
             "ratings_required": "Otherwise a rating may stay empty after one reminder.",
             "reading_aid": "By key or button; each use is counted.",
             "min_page_s": (

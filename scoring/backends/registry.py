@@ -69,7 +69,7 @@ class ModelKind:
     scores, writes: how it gives probabilities of texts, and how it answers messages; None where it does not.
     package: what it needs beside the requirements; forms offer it where a worker may have that.
     stored_as: in rows of scoring runs, if another; their fingerprints and the API have it.
-    form_label, run_label: in the form that asks for scores, and on a run's page, if others.
+    run_label: on a run's page, if another.
     needs: fields of the site's list of servers that say where such a server is; none for a kind that is not listed there.
     """
 
@@ -83,7 +83,6 @@ class ModelKind:
     writes: Way[Generator] | None = None
     package: str = ""
     stored_as: str = ""
-    form_label: str = ""
     run_label: str = ""
     needs: tuple[str, ...] = ()
 
@@ -158,12 +157,14 @@ def loading_args(args: Args) -> dict[str, str]:
 def check_transformers_writer(args: Args) -> None:
     check_args(loading_args(args), TRANSFORMERS_ARGS, ("batch_size",))
     if not args.get("pretrained"):
-        raise ScoringError("A model in this process needs pretrained, its folder or its name.")
+        raise ScoringError(
+            "A model on the site's machine needs pretrained, its folder or its name on Hugging Face."
+        )
 
 
 HF = ModelKind(
     name="hf",
-    label="model in this process",
+    label="model on the site's machine",
     place=Place.HERE,
     named_by="pretrained",
     scores=Way(
@@ -175,7 +176,6 @@ HF = ModelKind(
         "pretrained, dtype, device, batch_size, …",
     ),
     stored_as="transformers",
-    form_label="folder or Hub name (hf)",
     run_label="transformers",
 )
 
@@ -191,7 +191,7 @@ def open_completions(args: Args) -> Backend:
 
 COMPLETIONS = ModelKind(
     name="completions",
-    label="completions server",
+    label="server that gives probabilities of texts",
     place=Place.SERVER,
     named_by="model",
     scores=Way(open_completions, read_completions_options, "base_url, model, tokenizer, …"),
@@ -210,12 +210,11 @@ def open_vllm(args: Args) -> Backend:
 
 VLLM = ModelKind(
     name="vllm",
-    label="vLLM in this process",
+    label="vLLM on the site's machine",
     place=Place.HERE,
     named_by="pretrained",
     scores=Way(open_vllm, engine_args, "pretrained, tensor_parallel_size, …"),
     package="vllm",
-    form_label="vLLM in the worker's process",
     run_label="vLLM in the process",
 )
 
@@ -256,7 +255,6 @@ EMBEDDED = ModelKind(
     only_name=DEMO_NAME,
     scores=Way(open_embedded, check_embedded),
     writes=Way(open_embedded_writer, check_embedded_writer),
-    form_label="demonstration model",
     run_label="embedded demonstration model",
 )
 

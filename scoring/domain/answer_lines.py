@@ -1,4 +1,4 @@
-"""Reads answers that a model gave elsewhere: a line of JSON for each. Pure."""
+"""Reads answers that a model gave elsewhere: an object for each, of a line of JSON or a row of a table. Pure."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,6 +13,7 @@ MOST_CHARACTERS = 1_000_000  # of a line
 MOST_TOKENS = 10**12
 MOST = {"seconds": 10**7, "confidence": 100}
 AS_IT_CAME = ("answer", "raw")
+ANSWER_COLUMNS = ("key", "question", "answer", "finish", "prompt_tokens", "completion_tokens", "seconds", "confidence")  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,16 +33,15 @@ class ReadAnswer:
     thought: str = ""
 
 
-def read_answer(line: str) -> ReadAnswer:
-    """Read {"key" or "question", "answer", and, if known, "finish", "prompt_tokens", "completion_tokens", "seconds", "confidence"}.
+def read_answer(value: Mapping[str, Any]) -> ReadAnswer:
+    """Read ANSWER_COLUMNS, of which all but "answer", and "key" or "question", may be missing.
 
     Raises:
         ValueError: what is wrong, in words that go on after the place.
 
-    >>> read_answer('{"key": "q1", "answer": "SNCA."}').finish
+    >>> read_answer({"key": "q1", "answer": "SNCA."}).finish
     <Finish.STOP: 'stop'>
     """
-    value = object_of(line)
     key, question, text = (text_of(value, name) for name in ("key", "question", "answer"))
     if not key and not question:
         raise ValueError("key or question is missing")

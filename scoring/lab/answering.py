@@ -70,7 +70,7 @@ class AnsweringForm(AtZeroForm):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         model_args = self.fields["model_args"]
-        model_args.help_text = "name=value, separated by commas: max_tokens (1024), temperature (0; “none” uses the server's default), top_p, seed; for a server: concurrency and tries; in this process: batch_size; for a model that thinks aloud: enable_thinking, reasoning_effort, think_end_token."
+        model_args.help_text = "Separated by commas, such as temperature=0.7, seed=1. The defaults are max_tokens=1024 and temperature=0 (“none” uses the server's). Others: top_p; for a server: concurrency, tries; on the site's machine: batch_size; for a model that reasons first: enable_thinking, reasoning_effort, think_end_token."
 
 
 class ShownForm(forms.Form):

@@ -17,7 +17,9 @@ from experiment.models import Item, Study
 from lib.name_fields import is_name
 from lib.pages import LimitedFileField, UnixTextField, refused, show
 from scoring.backends.registry import KINDS, known_kind
+from scoring.domain.answer_tables import ENDINGS
 from scoring.domain.backend import ScoringError
+from scoring.domain.choosing.files import LOGS
 from scoring.lab import words
 from scoring.lab.answering import ENDS
 from scoring.lab.forms import AtZeroForm, checked_model_args, model_folders
@@ -39,7 +41,7 @@ STATES |= {finish.value: end for finish, end in ENDS.items()}
 ASKS = "count"  # by the button that asks five questions
 PROMPTS = (
     ("default", "as participants are told"),
-    (prompts.REASONING, "the same, with reasoning before the answer (chat servers and hf)"),
+    (prompts.REASONING, "the same, with reasoning before the answer (only models that write)"),
     ("plain", "without mention of research"),
     (prompts.CUSTOM, "your own text"),
 )
@@ -134,8 +136,15 @@ class ChoicesFileForm(forms.Form):
         MOST_BYTES,
         "The file is larger than 10 MB: have it imported by the command import_choices.",
         label="File",
-        help_text="JSON Lines, samples of lm-evaluation-harness, or a log of Inspect.",
-        widget=forms.FileInput(attrs={"accept": ".jsonl,.json,.eval"}),
+        help_text="A spreadsheet (.xlsx, .ods), CSV, Parquet or JSON Lines with columns item, order and side; samples of "
+        "lm-evaluation-harness; or a log of Inspect.",
+        widget=forms.FileInput(attrs={"accept": ",".join((*ENDINGS, ".jsonl", *LOGS))}),
+    )
+    sheet = forms.CharField(
+        label="Sheet",
+        required=False,
+        max_length=200,
+        help_text="Of a spreadsheet, if several of its sheets have such columns.",
     )
     name = forms.CharField(label="Name in tables", max_length=200, validators=[is_name])
     prompt = UnixTextField(
@@ -201,8 +210,12 @@ def upload(request: HttpRequest, study: Study) -> HttpResponse:
     """Store choices that a model made elsewhere."""
     form = ChoicesFileForm(request.POST, request.FILES)
     if form.is_valid():
-        file, name, prompt = (form.cleaned_data[key] for key in ("file", "name", "prompt"))
-        about = {"instructions": prompt, "by": user_of(request)}
+        file, name = form.cleaned_data["file"], form.cleaned_data["name"]
+        about: dict[str, Any] = {
+            "instructions": form.cleaned_data["prompt"],
+            "sheet": form.cleaned_data["sheet"],
+            "by": user_of(request),
+        }
         with refused(form, ScoringError, field="file"):
             return redirect(store_choices(study, file.name, file.read(), name, **about)[0])
     return _page(request, study, ChoosingForm(user=user_of(request)), file_form=form)

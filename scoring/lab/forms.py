@@ -61,7 +61,7 @@ def _found(name: str, value: str) -> str:
     if HUB_NAME.fullmatch(value) and not exists(settings.BASE_DIR / value):
         return value
     raise ScoringError(
-        f"{name}: “{value[:200]}” is neither a folder in {settings.MODELS_DIR} nor a name on the model hub."
+        f"{name}: “{value[:200]}” is neither a folder in {settings.MODELS_DIR} nor a name on Hugging Face."
     )
 
 
@@ -69,7 +69,7 @@ def offered_backends() -> list[tuple[str, str]]:
     """The kinds of models that can be scored; of packages on the workers' own machines nothing is known here."""
     is_elsewhere = settings.JOB_EXECUTOR == "celery"
     return [
-        (kind.name, kind.form_label or kind.label)
+        (kind.name, kind.label)
         for kind in SCORERS
         if is_elsewhere or not kind.package or find_spec(kind.package) is not None
     ]
@@ -88,7 +88,9 @@ def checked_model_args(backend: str, args: Mapping[str, str]) -> dict[str, str]:
     opening.check_model_args(backend, args)
     opening.check_server(backend, args)
     if known_kind(backend).named_by == "pretrained" and "pretrained" not in args:
-        raise ScoringError("Name the model with pretrained=FOLDER, or its name on the Hub.")
+        raise ScoringError(
+            "Name the model: a folder of the site's models, or its name on Hugging Face (pretrained=NAME)."
+        )
     return with_folders(args)
 
 
@@ -154,17 +156,17 @@ class QueueForm(FoldedForm, ServerChoice, ScoredForm):
         widget=forms.TextInput(
             attrs={"spellcheck": "false", "autocomplete": "off", "list": "model-folders"}
         ),
-        help_text="A folder of the site's models, a name on the model hub, or the name on a server. The demonstration model "
+        help_text="A folder of the site's models, a name on Hugging Face, or the name on a server. The demonstration model "
         "does not need any.",
     )
     model_args = forms.CharField(
-        label="Model arguments",
+        label="Other settings of the model",
         required=False,
         max_length=2000,
         strip=True,
         widget=forms.TextInput(attrs={"spellcheck": "false", "autocomplete": "off"}),
-        help_text="name=value, separated by commas. A server needs its tokenizer, a folder or a name on the model hub; one "
-        "that is not in the list also needs base_url.",
+        help_text="Separated by commas, such as dtype=float32, revision=main. A server needs tokenizer=NAME, a folder or a name on "
+        "Hugging Face; one that is not in the list also needs base_url=ADDRESS.",
     )
     conditions = forms.MultipleChoiceField(
         choices=ScoringRun.Condition.choices,
@@ -184,7 +186,7 @@ class QueueForm(FoldedForm, ServerChoice, ScoredForm):
         required=False,
         max_length=200,
         validators=[is_name],
-        help_text="Shown in tables. If empty, the name in its arguments.",
+        help_text="Shown in tables. If empty, the name above.",
     )
     source = forms.ChoiceField(
         label="Test cases", required=False, choices=[("", "all"), *Item.Source.choices]
@@ -272,19 +274,19 @@ class ModelForm(ServerChoice):
         required=False,
         max_length=200,
         validators=[is_name],
-        help_text="Name on the server; in this process, a folder of the site's models or a name on the model hub.",
+        help_text="Name on the server; on the site's machine, a folder of its models or a name on Hugging Face.",
     )
     base_url = forms.CharField(
-        label="Address of the chat server",
+        label="Address of the server",
         required=False,
         max_length=300,
-        help_text="http://HOST:PORT, for a server that is not in the list. A site administrator adds servers to the list.",
+        help_text="http://HOST:PORT, for a server that is not in the list. A provider needs none. A site administrator adds servers to the list.",
     )
     model_args = forms.CharField(
-        label="Model arguments",
+        label="Other settings of the model",
         required=False,
         max_length=1000,
-        help_text="name=value, separated by commas: temperature, top_p, seed, max_tokens, concurrency; for a model that thinks aloud: enable_thinking, reasoning_effort, think_end_token.",
+        help_text="Separated by commas, such as temperature=0.7, seed=1. Others: top_p, max_tokens, concurrency; for a model that reasons first: enable_thinking, reasoning_effort, think_end_token.",
     )
     price_in = _money(
         "Price per million tokens read",
@@ -379,7 +381,7 @@ class AtZeroForm(ModelForm):
         label="Temperature of a chat server",
         required=False,
         choices=[
-            ("", "0, unless the model arguments set another"),
+            ("", "0, unless set below"),
             ("none", "the server's own, for models that accept no temperature"),
         ],
         help_text="At the server's own temperature, answers are drawn by chance. A model that chooses is then asked five times in each order.",

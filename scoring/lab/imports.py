@@ -68,7 +68,7 @@ class CorpusForm(ScoredForm):
         label="File", choices=lambda: [(name, name) for name in corpus_files()]
     )
     model_args = forms.CharField(
-        label="Model arguments",
+        label="Other settings of the model",
         required=False,
         max_length=2000,
         help_text="As on a study's Models page.",

@@ -31,7 +31,12 @@ class ServerForm(OpenedForm, forms.ModelForm[ModelServer]):
 
     apart: ClassVar[frozenset[str]] = frozenset({"key", "removes_key"})
 
-    kind = forms.ChoiceField(label="Kind", choices=[(kind.name, kind.label) for kind in LISTED])
+    kind = forms.ChoiceField(
+        label="Kind",
+        choices=[(kind.name, kind.label) for kind in LISTED],
+        help_text="Most services are chat servers: they answer messages. Servers such as vLLM and llama.cpp can also give "
+        "probabilities of texts.",
+    )
     key = forms.CharField(
         label="Key",
         required=False,

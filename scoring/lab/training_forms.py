@@ -39,7 +39,7 @@ class TrainingForm(FoldedForm):
         widget=forms.TextInput(
             attrs={"list": "base-models", "spellcheck": "false", "autocomplete": "off"}
         ),
-        help_text="A folder of the site's models, or a name on the model hub. Leave this empty to train from scratch.",
+        help_text="A folder of the site's models, or a name on Hugging Face. Leave this empty to train from scratch.",
     )
     mode = forms.ChoiceField(
         label="Weights to train", choices=Training.Mode.choices, initial=Training.Mode.LORA

@@ -2,43 +2,61 @@
 
 import hashlib
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
+from experiment.imports.read.rows import FileRefusedError, read_content
 from experiment.models import Item, Study
+from lib.confined import ConfinedError, confined
 from lib.files import not_utf8, sha256_of
-from scoring.domain.answer_lines import MOST_CHARACTERS, ReadAnswer, read_answer
+from scoring.domain.answer_lines import (
+    ANSWER_COLUMNS,
+    MOST_CHARACTERS,
+    ReadAnswer,
+    object_of,
+    read_answer,
+)
+from scoring.domain.answer_tables import TableRow, is_table, table_rows
 from scoring.domain.backend import ScoringError
 from scoring.models import Answer, AnsweringRun
 from scoring.services.imported_files import MOST_PROBLEMS, AnswersError, import_once
 
+# The place of an answer, and what reads it or raises ValueError
+Places = Iterator[tuple[str, Callable[[], ReadAnswer]]]
+
 
 def import_answers(
-    study: Study, path: Path, name: str, *, instructions: str = ""
+    study: Study, path: Path, name: str, *, instructions: str = "", sheet: str = ""
 ) -> tuple[AnsweringRun, bool]:
-    """The run, over, and whether it is new, as `import_once` says it. The file is read twice, a line at a time.
+    """The run, over, and whether it is new, as `import_once` says it. A file of lines is read twice, a line at a time.
 
     Args:
-        path: a line for each answer, as `read_answer` reads it.
+        path: a table with a row for each answer, or else a line of JSON for each, as `read_answer` reads it.
         name: of the model that gave them.
         instructions: what it was told, where that is known.
+        sheet: of a spreadsheet, where several have the columns.
     Raises:
-        AnswersError: lines are wrong; nothing is stored.
+        AnswersError: lines or rows are wrong; nothing is stored.
         ScoringError: the file cannot be read or is empty; or no model can have the name.
     """
-    checked = _check(study, path)
+    places = partial(_rows, _table(path, sheet)) if is_table(path.name) else partial(_lines, path)
+    checked = _check(study, places())
+    if not checked.items:
+        raise ScoringError(f"{path.name} does not contain any answers.")
     draft = AnsweringRun(
         study=study,
         instructions=instructions,
         items=checked.items,
         total=len(checked.items),
-        identity={"file": path.name, "sha256": checked.sha256},
+        identity={"file": path.name, "sha256": sha256_of(path)}
+        | ({"sheet": sheet} if sheet else {}),
     )
 
     def rows_of(run: AnsweringRun) -> Iterator[Answer]:
-        for pk, (_place, line) in zip(checked.items, _lines(path), strict=True):
-            read = read_answer(line)
+        for pk, (_place, answer) in zip(checked.items, places(), strict=True):
+            read = answer()
             yield Answer(
                 run=run,
                 item_id=pk,
@@ -58,12 +76,11 @@ def import_answers(
 
 @dataclass
 class _Checked:
-    """The questions that a file answers, by its lines; and what is wrong with it."""
+    """The questions that a file answers, in its order; and what is wrong with it."""
 
     items: list[int] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
     n_problems: int = 0
-    sha256: str = ""
     most_confident: float = 0.0
 
     @property
@@ -71,33 +88,31 @@ class _Checked:
         """The size of a file's 1 on a scale to 100: 100 where nothing in it is above 1, so that it counts from 0 to 1."""
         return 100.0 if self.most_confident <= 1 else 1.0
 
-    def add_problem(self, place: int, what: str) -> None:
+    def add_problem(self, place: str, what: str) -> None:
         self.n_problems += 1
         if len(self.problems) < MOST_PROBLEMS:
-            self.problems.append(f"Line {place}: {what}.")
+            self.problems.append(f"{place[0].upper()}{place[1:]}: {what}.")
 
 
-def _check(study: Study, path: Path) -> _Checked:
+def _check(study: Study, places: Places) -> _Checked:
+    """Raises AnswersError, ScoringError."""
     checked, known = _Checked(), _Known(study)
-    lines: dict[int, int] = {}
-    for place, line in _lines(path):
+    found: dict[int, str] = {}
+    for place, answer in places:
         try:
-            read = read_answer(line)
+            read = answer()
             pk = known.find(read)
         except ValueError as error:
             checked.add_problem(place, str(error))
             continue
-        if pk in lines:
-            checked.add_problem(place, f"its question is answered in line {lines[pk]}")
+        if pk in found:
+            checked.add_problem(place, f"its question is answered in {found[pk]}")
         else:
-            lines[pk] = place
+            found[pk] = place
             checked.most_confident = max(checked.most_confident, read.confidence or 0.0)
     if checked.n_problems:
         raise AnswersError(checked.problems, checked.n_problems)
-    if not lines:
-        raise ScoringError(f"{path.name} does not contain any answers.")
-    checked.items = list(lines)
-    checked.sha256 = sha256_of(path)
+    checked.items = list(found)
     return checked
 
 
@@ -143,22 +158,48 @@ def _digest(text: str) -> bytes:
     return hashlib.sha256(" ".join(text.split()).encode()).digest()[:16]
 
 
-def _lines(path: Path) -> Iterator[tuple[int, str]]:
-    """Lines that are not empty, with their numbers from 1; of one that is too long its beginning.
+def _table(path: Path, sheet: str) -> list[TableRow]:
+    """Raises ScoringError: the file cannot be read."""
+    how = (ANSWER_COLUMNS, ("answer",), sheet)
+    try:
+        return confined(table_rows, read_content(path), *how, refusals=[ValueError])
+    except FileRefusedError as error:
+        raise ScoringError(str(error)) from error
+    except ConfinedError as error:
+        raise ScoringError(f"{path.name}: {error}") from error
+    except ValueError as error:
+        raise ScoringError(f"{path.name}: {error}.") from error
+
+
+def _rows(rows: list[TableRow]) -> Places:
+    def read(row: TableRow) -> ReadAnswer:
+        if row.fault:
+            raise ValueError(row.fault)
+        return read_answer(row.values)
+
+    return ((row.place, partial(read, row)) for row in rows)
+
+
+def _lines(path: Path) -> Places:
+    """Lines that are not empty; of one that is too long its beginning.
 
     Raises:
         ScoringError: the file cannot be read.
     """
     try:
         with path.open(encoding="utf-8-sig") as file:
-            place = 0
+            number = 0
             while line := file.readline(MOST_CHARACTERS + 2):
-                place += 1
+                number += 1
                 if line.strip():
-                    yield place, line
+                    yield f"line {number}", partial(_of_line, line)
                 while line and not line.endswith("\n"):  # the rest of one that is too long
                     line = file.readline(MOST_CHARACTERS)
     except OSError as error:
         raise ScoringError(f"{path} cannot be read: {error.strerror or error}.") from error
     except UnicodeDecodeError as error:
         raise ScoringError(f"{path} cannot be read: {not_utf8(path)}.") from error
+
+
+def _of_line(line: str) -> ReadAnswer:
+    return read_answer(object_of(line))

@@ -34,7 +34,7 @@ def import_once(
     """Store a run that is over, with its rows. A file that was imported before under this name is the run that it was.
 
     Args:
-        draft: of this study, not stored; its `identity` has the file's hash.
+        draft: of this study, not stored; its `identity` has the file's hash and, where one was named, its sheet.
         name: of the model.
         told: what the model was told, as whoever imports the file says it: told otherwise, it is another run.
         rows_of: of the stored run.
@@ -43,7 +43,10 @@ def import_once(
     Raises:
         ScoringError: no model can have the name.
     """
-    known = f"{study.pk}\n{name}\n{draft.identity['sha256']}\n{told}"
+    about = [str(study.pk), name, draft.identity["sha256"], told]
+    if "sheet" in draft.identity:
+        about.append(draft.identity["sheet"])
+    known = "\n".join(about)
     draft.generator, draft.fingerprint = Kind.IMPORTED, hashlib.sha256(known.encode()).hexdigest()
     draft.done, draft.status, draft.finished_at = draft.total, draft.Status.FINISHED, timezone.now()
     with transaction.atomic():

@@ -18,7 +18,7 @@ from scoring.models import LanguageModel, PublishedImport, ScoringRun
 from scoring.services.open_model import default_name, language_model
 from scoring.services.runs import draft_run, newest_same
 from scoring.services.texts import describe_corpus
-from scoring.training.corpus.read.reference import READERS
+from scoring.training.corpus.read.reference import ENDINGS
 
 STEPS = 2  # read, store
 
@@ -71,7 +71,7 @@ def forget_zip(job: PublishedImport) -> None:
 def corpus_files() -> list[str]:
     """Files of texts in IMPORTS_DIR, by name."""
     root: Path = settings.IMPORTS_DIR
-    return sorted(path.name for path in root.iterdir() if path.suffix.lower() in READERS)
+    return sorted(path.name for path in root.iterdir() if path.suffix.lower() in ENDINGS)
 
 
 def ask_for_corpus(

@@ -1,6 +1,6 @@
 """The texts that a run scores, in order and by name; and the same as tokens, or why one cannot be scored.
 
-They are a study's test cases, or a reference corpus: a JSONL or CSV file with a text a row, that a model is asked how well it
+They are a study's test cases, or a reference corpus: a table or JSONL file with a text a row, that a model is asked how well it
 knows.
 """
 

@@ -54,7 +54,7 @@ def test_from_the_form_to_the_chapter_and_the_file(
     part(page, "Models", "Choices")
     look(page)
     page.get_by_label("Model", exact=True).fill(MODEL)
-    page.get_by_label("Address of the chat server").fill(stub.url)
+    page.get_by_label("Address of the server").fill(stub.url)
     page.get_by_role("button", name="Forecast").click()
     expect(page.get_by_text("This takes 24 requests")).to_be_visible()
     page.get_by_role("button", name="Ask the model").click()
@@ -73,5 +73,6 @@ def test_from_the_form_to_the_chapter_and_the_file(
     chapter = page.locator("#asked")
     expect(chapter).to_be_visible(timeout=WORK_MS)
     chapter.get_by_role("heading").first.click()
+    # The report has this model scored, too
     expect(chapter.get_by_text(f"{MODEL} (asked)").first).to_be_visible()
     look(page)

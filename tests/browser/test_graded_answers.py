@@ -117,7 +117,7 @@ def have_graded(page: Page, stub: ChatStub) -> None:
 
 def ask(page: Page, stub: ChatStub, button: str) -> None:
     page.get_by_label("Model", exact=True).fill(MODEL)
-    page.get_by_label("Address of the chat server").fill(stub.url)
+    page.get_by_label("Address of the server").fill(stub.url)
     page.get_by_role("button", name=button).click()
     expect(page.get_by_text(re.compile(f"finished.*{N} of {N}"))).to_be_visible(timeout=WORK_MS)
 

@@ -120,7 +120,7 @@ ROUTES: Mapping[type[forms.Form], Send] = {
     TableForm: by_page("question_template", "field", "pk"),
     LoadForm: by_page("setup_wording_load", "study"),
     NewStudyForm: by_page("new_study", start="file"),
-    ChoicesFileForm: named(".jsonl", ".eval", ".json", send=CHOICES),
+    ChoicesFileForm: named(".jsonl", ".eval", ".json", ".xlsx", send=CHOICES),
     DraftingForm: by_page("drafting_start", "field", pasted="", **ASKED),
     ZipForm: imported,
 }
@@ -140,7 +140,12 @@ OWN: Mapping[type[forms.Form], set[str]] = {
     },
     LoadForm: {"a plural that is computed"},
     NewStudyForm: {"a study of brackets", "brackets within brackets"},
-    ChoicesFileForm: {"a log of brackets", "an object of brackets", "a log in Zstandard"},
+    ChoicesFileForm: {
+        "a log of brackets",
+        "an object of brackets",
+        "a log in Zstandard",
+        "a sheet of one text",
+    },
     DraftingForm: {"500,000 columns"},
     ZipForm: {"a ZIP of many names", "arrays that claim much"},
 }
@@ -303,6 +308,7 @@ READERS = {
     "scoring.imports.read.everything": {"read_everything"},
     "scoring.training.corpus.read.reference": {"read_texts"},
     "scoring.domain.choosing.files": {"read_choices"},
+    "scoring.domain.answer_tables": {"table_rows"},
     "scoring.domain.choosing.inspect_logs": {"read_log"},
     "lib.json_bounds": {"check_json"},
     "lib.zips": {"unpack"},

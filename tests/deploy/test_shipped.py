@@ -68,16 +68,15 @@ def test_an_option_that_celery_does_not_know_is_none() -> None:
 
 
 def environment() -> dict[str, str]:
-    """The environment of a container of the site, with the secrets filled in; its volume is a folder of the test's."""
+    """The environment of a container of the site, with defaults as they are shipped and the rest filled in; its volume is a folder of the test's."""
     shipped: dict[str, str] = COMPOSE["services"]["web"]["environment"]
     secret = "of the test alone, 0123456789 abcdefghijklmnopqrstuvwxyz"
-    values = {
-        name: re.sub(
-            r"\$\{(\w+)[^}]*\}", "lab.example.org" if name not in SECRETS else secret, text
-        )
-        for name, text in shipped.items()
-        if name != "VAR_DIR"
-    }
+
+    def filled(name: str, text: str) -> str:
+        given = secret if name in SECRETS else "lab.example.org"
+        return re.sub(r"\$\{\w+(?::-([^}]+)|[^}]*)\}", lambda found: found[1] or given, text)
+
+    values = {name: filled(name, text) for name, text in shipped.items() if name != "VAR_DIR"}
     return values | {"METRICS_TOKEN": "0123456789abcdef" * 2}
 
 

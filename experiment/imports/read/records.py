@@ -19,7 +19,7 @@ _DOI = re.compile(
 )
 _KEY = re.compile(r"[^\s#]*")
 # Data frames and spreadsheets may add the time at which a day begins
-_DAY = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2})(?:[T ]00:00(?::00(?:\.0+)?)?)?")
+_DAY = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2})(?:[T ]00:00(?::00(?:\.0+)?)?(?:Z|\+00:00)?)?")
 _WORD = re.compile(r"[^\W_]+")
 _CONTEXT = 20
 MOST_PROBLEMS = 1_000
@@ -40,6 +40,7 @@ class Record:
     line: int | None
     given: frozenset[str]
     markup: str
+    sheet: str = ""
     key: str = ""
     version: int = 0
     source: str = "human"
@@ -55,7 +56,7 @@ class Record:
         raise NotImplementedError
 
     def problem(self, message: str, column: str | None = None) -> RowProblem:
-        return RowProblem(message, self.row, self.line, column)
+        return RowProblem(message, self.row, self.line, column, self.sheet)
 
 
 P = ParamSpec("P")
@@ -248,6 +249,7 @@ class Cells:
         return {
             "row": self.row.row,
             "line": self.row.line,
+            "sheet": self.row.sheet,
             "given": self.given(),
             "key": self.key(),
             "version": self.version(),
@@ -274,12 +276,12 @@ class Cells:
         return match[1] if match else ""
 
     def date(self) -> date | None:
-        text = self.text("publication_date")
+        # Before its length is looked at, for a time makes it longer
         try:
-            if found := _DAY.fullmatch(text):
+            if found := _DAY.fullmatch(self.cell("publication_date").strip()):
                 return date.fromisoformat(found[1])
         except ValueError:
             pass
-        if text:
+        if text := self.text("publication_date"):
             self.fail("publication_date", f"{shown(text)} is not a date like YYYY-MM-DD")
         return None

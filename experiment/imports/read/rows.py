@@ -38,20 +38,30 @@ class RowProblem:
     """A problem that keeps a file from being imported.
 
     row: of data, from 1: the line of column names is none; of a sheet, as its program numbers it. line: of the file, from 1,
-    where the row begins; None of a sheet. Both None where it is about the whole file.
+    where the row begins; None of a sheet. Both None where it is about the whole file. sheet: the name of a spreadsheet's sheet.
     """
 
     message: str
     row: int | None = None
     line: int | None = None
     column: str | None = None
+    sheet: str = ""
 
-    def __str__(self) -> str:
+    @property
+    def place(self) -> str:
+        """Empty where it is about the whole file.
+
+        >>> RowProblem("is empty", 3, None, "key", "2024").place
+        'sheet “2024”, row 3, column “key”'
+        """
+        sheet = self.sheet and f"sheet {shown(self.sheet)}"
         row = "" if self.row is None else f"row {self.row}"
         line = "" if self.line is None else f"line {self.line}"
         column = "" if self.column is None else f"column “{self.column}”"
-        where = ", ".join(part for part in (row, line, column) if part)
-        return f"{where}: {self.message}" if where else self.message
+        return ", ".join(part for part in (sheet, row, line, column) if part)
+
+    def __str__(self) -> str:
+        return f"{self.place}: {self.message}" if self.place else self.message
 
 
 class FileRefusedError(Exception):
@@ -125,14 +135,15 @@ def text_of(data: bytes) -> str:
 
 @dataclass(frozen=True, slots=True)
 class TextRow:
-    """A row: its number and the line where it begins, as of `RowProblem`, and its cells by column."""
+    """A row: its number, the line where it begins and its sheet, as of `RowProblem`, and its cells by column."""
 
     row: int
     line: int | None
     cells: Mapping[str, str]
+    sheet: str = ""
 
     def problem(self, message: str, column: str | None = None) -> RowProblem:
-        return RowProblem(message, self.row, self.line, column)
+        return RowProblem(message, self.row, self.line, column, self.sheet)
 
 
 @dataclass
@@ -288,7 +299,7 @@ def _read_sheet(data: bytes, known: Sequence[str], name: str) -> Table:
         raise FileRefusedError(str(error)) from error
     columns = [name.casefold() for name in read.columns]
     rows = ((number, dict(zip(columns, cells, strict=True))) for number, cells in read.rows)
-    return Table(columns, [TextRow(number, None, cells) for number, cells in rows])
+    return Table(columns, [TextRow(number, None, cells, read.name) for number, cells in rows])
 
 
 def _read_parquet(data: bytes) -> Table:

@@ -391,7 +391,7 @@ def _one_sentence(name: str, folder: Path) -> Iterator[None]:
     except Exception as error:
         if not folder.is_dir() and isinstance(error, OSError):
             raise ScoringError(
-                f"{name} is not a folder. The model hub could not provide it, and no copy is stored."
+                f"{name} is not a folder. Hugging Face could not provide it, and no copy is stored."
             ) from error
         if model_files.has_custom_code(folder):
             raise ScoringError(

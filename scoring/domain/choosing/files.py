@@ -8,11 +8,15 @@ from typing import Any
 
 from lib.files import wrong_byte
 from lib.json_bounds import MOST_VALUES, n_values
+from scoring.domain.answer_tables import TableRow, is_table, table_rows
 from scoring.domain.choosing.inspect_logs import is_greedy, read_inspect, read_log
-from scoring.domain.choosing.lines import ReadChoice, read_line
+from scoring.domain.choosing.lines import COLUMNS, ReadChoice, read_line, read_object
 from scoring.domain.generating import storable_json
 
-LOGS = (".eval", ".json")  # of Inspect; any other file holds a line for each answer
+LOGS = (
+    ".eval",
+    ".json",
+)  # of Inspect; any other file that is no table holds a line for each answer
 MOST_ENTRIES = 200_000
 LONGEST_FAULT = 500  # characters
 
@@ -34,8 +38,8 @@ class ChoicesFile:
     entries: Sequence[Entry]
 
 
-def read_choices(content: bytes, name: str) -> ChoicesFile:
-    """name: of the file, which says of which kind it is.
+def read_choices(content: bytes, name: str, sheet: str = "") -> ChoicesFile:
+    """name: of the file, which says of which kind it is. sheet: of a spreadsheet; empty for the one with the known columns.
 
     Raises:
         ValueError: the file as a whole cannot be read; in words that go on after its name.
@@ -47,6 +51,9 @@ def read_choices(content: bytes, name: str) -> ChoicesFile:
         of_log = partial(read_inspect, is_greedy=is_greedy(about))
         places = ((place, partial(of_log, sample)) for place, sample in samples)
         about = storable_json(dict(about))
+    elif is_table(name):
+        rows = table_rows(content, COLUMNS, ("item", "order"), sheet)
+        places = ((row.place, partial(_of_row, row)) for row in rows)
     else:
         try:
             text = content.decode("utf-8-sig")
@@ -68,3 +75,9 @@ def read_choices(content: bytes, name: str) -> ChoicesFile:
             )
         entries.append(entry)
     return ChoicesFile(about, entries)
+
+
+def _of_row(row: TableRow) -> ReadChoice:
+    if row.fault:
+        raise ValueError(row.fault)
+    return read_object(row.values)

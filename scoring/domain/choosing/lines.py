@@ -1,4 +1,4 @@
-"""Reads choices that a model made elsewhere: lines of our own form, and lm-evaluation-harness's samples. Pure."""
+"""Reads choices that a model made elsewhere: lines and rows of our own form, and lm-evaluation-harness's samples. Pure."""
 
 import math
 from collections.abc import Mapping
@@ -18,6 +18,7 @@ from scoring.domain.thinking import Said, apart
 
 # Where the original was shown, in the words of a file
 ORDERS: Mapping[str, str] = {"A": "A", "B": "B", "original_first": "A", "altered_first": "B"}
+COLUMNS = ("item", "order", "side", "confidence", "raw", "log_odds", "sample", "model", "version", "finish", "seconds", "prompt_tokens", "completion_tokens")  # fmt: skip
 # How the model was asked, where a file says it: columns of a run; of examples their keys, one a line
 ASKED = ("prompt", "form", "layout", "instructions", "examples")
 MOST_SAMPLE = 32_767
@@ -54,14 +55,7 @@ class ReadChoice:
 
 
 def read_line(line: str) -> ReadChoice:
-    """Read {"item", "order"} with "side", "log_odds" or "raw"; or a line of lm-evaluation-harness's samples.
-
-    "order" says where the original was shown: "A" or "original_first", "B" or "altered_first". "raw" is the model's text,
-    or what a server sent. Without "side", the side is that of the text (`read_choice`), else that of the log-odds. "confidence" is
-    0 to 100, or a probability; below a half, it is not used. Known, too: "model", "version", "sample", "finish", "seconds", "prompt_tokens", "completion_tokens".
-
-    Raises:
-        ValueError: what is wrong, in words that go on after the place.
+    """As `read_object`, of a line of JSON; or a line of lm-evaluation-harness's samples.
 
     >>> read = read_line('{"item": "m1", "order": "altered_first", "side": "B", "confidence": 0.8}')
     >>> read.original_side, read.side, read.confidence
@@ -70,8 +64,19 @@ def read_line(line: str) -> ReadChoice:
     ''
     """
     value = object_of(line)
-    if {"doc", "filtered_resps"} <= value.keys():
-        return _of_harness(value)
+    return _of_harness(value) if {"doc", "filtered_resps"} <= value.keys() else read_object(value)
+
+
+def read_object(value: Mapping[str, Any]) -> ReadChoice:
+    """Read "item" and "order" with "side", "log_odds" or "raw"; known, too, are the other COLUMNS.
+
+    "order" says where the original was shown: "A" or "original_first", "B" or "altered_first". "raw" is the model's text,
+    or what a server sent. Without "side", the side is that of the text (`read_choice`), else that of the log-odds. "confidence" is
+    0 to 100, or a probability; below a half, it is not used.
+
+    Raises:
+        ValueError: what is wrong, in words that go on after the place.
+    """
     place = place_of(value, "", value.get("sample", 0))
     raw, finish = value.get("raw"), finish_of(value)
     side, stated, odds = _said(value)
@@ -143,7 +148,7 @@ def place_of(value: Mapping[str, Any], before: str, sample: Any) -> dict[str, An
     Args:
         before: what stands before a column's name where an error names it.
     Raises:
-        ValueError: as `read_line`.
+        ValueError: as `read_object`.
     """
     item, order, version = text_of(value, "item"), value.get("order"), _whole(value.get("version"))
     sample = _whole(sample)
@@ -176,7 +181,7 @@ def _said(value: Mapping[str, Any]) -> tuple[str, float | None, float | None]:
     """The side, the confidence in percent, and the log-odds; "" and None where they are not said.
 
     Raises:
-        ValueError: as `read_line`.
+        ValueError: as `read_object`.
     """
     side = text_of(value, "side").upper()
     if side not in ("", *SIDES):

@@ -7,6 +7,7 @@ from typing import Any
 from django.core.management.base import CommandError, CommandParser
 
 from experiment.management.finding import find_study
+from experiment.management.importing import add_sheet
 from lib.commands import table_lines
 from scoring.backends.registry import WRITERS, WRITING_HINTS
 from scoring.domain.generating import Finish
@@ -37,10 +38,11 @@ class Command(WritingCommand):
         source.add_argument(
             "--file",
             type=Path,
-            metavar="ANSWERS.jsonl",
-            help='answers from elsewhere, one per line: {"key" or "question", "answer"}, and if known "finish", '
-            '"prompt_tokens", "completion_tokens", "seconds", "confidence"; needs --name',
+            metavar="FILE",
+            help="answers from elsewhere, one in each row of a table (.xlsx, .ods, CSV, Parquet) or line of JSON: key or question, answer, "
+            "and if known finish, prompt_tokens, completion_tokens, seconds, confidence; needs --name",
         )
+        add_sheet(parser)
         parser.add_argument(
             "--name", help="name of the model in tables; usually the name that loads it"
         )
@@ -78,7 +80,8 @@ class Command(WritingCommand):
         if options["file"]:
             if not options["name"]:
                 raise CommandError("--file needs --name with the name of the model.")
-            run, is_new = import_answers(study, options["file"], options["name"], instructions=told)
+            about = {"instructions": told, "sheet": options["sheet"]}
+            run, is_new = import_answers(study, options["file"], options["name"], **about)
             lines = chain(import_lines(run, is_new), _lines(run))
             self.report(options, {**_data(run), "is_new": is_new}, lines)
             return

@@ -5,6 +5,7 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from experiment.management.finding import find_study
+from experiment.management.importing import add_sheet
 from lib.commands import add_json_argument
 from scoring.management.writing import ModelCommand, content_of, import_lines, unread_lines
 from scoring.services.choosing import runs
@@ -20,9 +21,10 @@ class Command(ModelCommand):
             "file",
             type=Path,
             metavar="FILE",
-            help="an Inspect log (.eval or .json), samples_*.jsonl of lm-evaluation-harness, or a line for each answer: "
-            '{"item", "order", "side", "confidence", "raw"}',
+            help="a table (.xlsx, .ods, CSV, Parquet) or lines of JSON with a row or line for each answer: item, order, side, "
+            "confidence, raw; an Inspect log (.eval or .json); or samples_*.jsonl of lm-evaluation-harness",
         )
+        add_sheet(parser)
         parser.add_argument("--study", metavar="SLUG", required=True)
         parser.add_argument(
             "--name", metavar="MODEL", required=True, help="name of the model in tables"
@@ -39,7 +41,8 @@ class Command(ModelCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         study = find_study(options["study"])
         told = content_of(options["prompt_file"])
-        run, is_new = import_choices(study, options["file"], options["name"], instructions=told)
+        about = {"instructions": told, "sheet": options["sheet"]}
+        run, is_new = import_choices(study, options["file"], options["name"], **about)
         found = summarise(run)
         data = {"run": run.pk, "is_new": is_new, "model": run.language_model.name, **asdict(found)}
         states = ", ".join(f"{n:,} {state}" for state, n in found.states.items())

@@ -13,14 +13,16 @@ from scoring.services.texts import describe_corpus
 
 class Command(ScoringCommand):
     help = (
-        "Score a reference corpus (one text per row, JSONL or CSV). Ratios of zlib length to perplexity show how well "
+        "Score a reference corpus (one text per row). Ratios of zlib length to perplexity show how well "
         "a model knows the corpus, compared with a study's test cases and with a text that the model has certainly "
         "memorised (--anchor)."
     )
     default_prompt = "none"
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("file", type=Path, metavar="FILE", help=".jsonl, .csv or .tsv")
+        parser.add_argument(
+            "file", type=Path, metavar="FILE", help=".xlsx, .ods, .csv, .tsv or .jsonl"
+        )
         self.add_model_arguments(parser)
         parser.add_argument(
             "--name", metavar="NAME", help="name of the corpus (default: that of the file)"

@@ -22,7 +22,7 @@ from scoring.services.imported_files import MOST_PROBLEMS, AnswersError, import_
 
 
 def import_choices(
-    study: Study, path: Path, name: str, *, instructions: str = ""
+    study: Study, path: Path, name: str, *, instructions: str = "", sheet: str = ""
 ) -> tuple[ChoiceRun, bool]:
     """As `store_choices`, of a file on this machine.
 
@@ -33,7 +33,7 @@ def import_choices(
         content = read_regular(path)
     except OSError as error:
         raise ScoringError(f"{path} cannot be read: {error.strerror or error}.") from error
-    return store_choices(study, path.name, content, name, instructions=instructions)
+    return store_choices(study, path.name, content, name, instructions=instructions, sheet=sheet)
 
 
 def store_choices(
@@ -43,14 +43,16 @@ def store_choices(
     name: str,
     *,
     instructions: str = "",
+    sheet: str = "",
     by: User | None = None,
 ) -> tuple[ChoiceRun, bool]:
     """The run, over, and whether it is new, as `import_once` says it.
 
     Args:
-        file: its name; .eval and .json are logs of Inspect, any other holds a line for each answer, as `read_line` reads it.
+        file: its name, which says how `read_choices` reads it.
         name: of the model that chose.
         instructions: what it was told, where that is known and the file does not say it.
+        sheet: of a spreadsheet, where several have the columns.
     Raises:
         AnswersError: something in the file is wrong; nothing is stored.
         ScoringError: the file is empty; or no model can have the name; or the instructions lack {versions}.
@@ -59,7 +61,7 @@ def store_choices(
     own = told(CUSTOM, instructions, study.field) if instructions.strip() else ""
     found = _Found(file, _known(study, Item.Kind.TEST))
     try:
-        read = confined(read_choices, content, file, refusals=[ValueError])
+        read = confined(read_choices, content, file, sheet, refusals=[ValueError])
     except ConfinedError as error:
         raise ScoringError(f"{file}: {error}") from error
     except ValueError as error:
@@ -67,6 +69,8 @@ def store_choices(
     found.add(read.entries)
     found.check()
     identity: dict[str, Any] = {"file": storable(file), "sha256": sha256}
+    if sheet:
+        identity["sheet"] = storable(sheet)
     if read.about:
         identity["log"] = read.about  # storable, as it is read
     draft = ChoiceRun(

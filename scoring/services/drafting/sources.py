@@ -1,4 +1,4 @@
-"""Abstracts to draft from: pasted, rows of a table, or what was fetched from PubMed. Everything wrong is named by its row."""
+"""Abstracts to draft from: pasted, rows of a table, or what was fetched from PubMed. Everything wrong is named by its place."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -54,7 +54,7 @@ def of_table(data: bytes, research_field: ResearchField, sheet: str = "") -> lis
         why = no_text("abstract", table.columns)
         raise ValidationError(f"The file cannot be used for drafts: {why}.")
     cells = [{**dict.fromkeys(COLUMNS, ""), **row.cells} for row in table.rows]
-    return _checked(cells, research_field)
+    return _checked(cells, research_field, [row.problem("").place for row in table.rows])
 
 
 def of_pasted(text: str, subfield: str, research_field: ResearchField) -> list[SourceAbstract]:
@@ -65,7 +65,7 @@ def of_pasted(text: str, subfield: str, research_field: ResearchField) -> list[S
     """
     read = [abstract for abstract, _ in abstracts_of(text)]
     cells = [{**dict.fromkeys(COLUMNS, ""), "abstract": b, "subfield": subfield} for b in read]
-    return _checked(cells, research_field, "Abstract")
+    return _checked(cells, research_field, [f"abstract {n}" for n, _ in enumerate(cells, 1)])
 
 
 def changed_of_pasted(text: str) -> list[str]:
@@ -110,11 +110,11 @@ def of_fetched(
         is_day = len(document.published) == len("2024-05-31")
         about = {"doi": document.doi, "publication_date": document.published if is_day else ""}
         cells.append({"abstract": document.text, "subfield": "", **about})
-    return _checked(cells, research_field)
+    return _checked(cells, research_field, [f"abstract {document.id}" for document in found])
 
 
 def _checked(
-    rows: Sequence[dict[str, str]], research_field: ResearchField, unit: str = "Row"
+    rows: Sequence[dict[str, str]], research_field: ResearchField, places: Sequence[str]
 ) -> list[SourceAbstract]:
     if not 0 < len(rows) <= MOST_ABSTRACTS:
         raise ValidationError(
@@ -123,11 +123,11 @@ def _checked(
     subfields = set(research_field.subfields.values_list("name", flat=True))
     read: list[SourceAbstract] = []
     problems: list[str] = []
-    for n, row in enumerate(rows, start=1):
+    for n, (row, place) in enumerate(zip(rows, places, strict=True), start=1):
         cells = {name: one_line(row[name]) for name in COLUMNS}
         wrong = _problem(cells, subfields)
         if wrong:
-            problems.append(f"{unit} {n}: {wrong}.")
+            problems.append(f"{place[0].upper()}{place[1:]}: {wrong}.")
             continue
         on = date.fromisoformat(cells["publication_date"]) if cells["publication_date"] else None
         read.append(SourceAbstract(n, cells["abstract"], cells["doi"], cells["subfield"], on))

@@ -42,6 +42,20 @@ def test_a_model_that_was_asked_is_a_row_beside_the_same_model_scored(study):
     assert data.model_correct[1].tolist() == [1.0] * data.n_items
 
 
+def test_readers_see_how_a_model_took_the_test_only_where_it_is_there_both_ways(study):
+    score(study, "org/a")
+    choose(study, "org/a")
+    choose(study, "org/b")
+
+    def labels(**options):
+        return list(read(study, **options).models["display_name"])
+
+    assert labels() == ["org/a", "org/a (asked)", "org/b"]
+    assert labels(method="choice") == ["org/a", "org/b"]
+    assert labels(models=("org/a (asked)", "org/b (asked)")) == ["org/a", "org/b"]
+    assert list(read(study, method="choice").models["name"]) == ["org/a (asked)", "org/b (asked)"]
+
+
 def test_a_tie_is_half_right_whichever_way_a_model_took_the_test(study):
     score(study, "org/a", ppl=(2.0, 2.0))
     choose(study, "org/a", always_a)
@@ -122,7 +136,7 @@ def test_the_fullest_then_the_newest_run_counts_and_no_simulated_one(study):
 
 def test_simulated_runs_alone_are_shown_and_say_so(study):
     choose(study, is_simulated=True)
-    assert list(read(study).models["display_name"]) == ["org/a (asked) (simulated)"]
+    assert list(read(study).models["display_name"]) == ["org/a (simulated)"]
 
 
 def test_answers_about_a_test_case_are_seen_by_each_study_that_shows_it(study):

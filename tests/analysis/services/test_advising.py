@@ -11,7 +11,7 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
-from analysis.services.advisers import KINDS, sources_of
+from analysis.services.advisers import KINDS, source_label, sources_of
 from analysis.services.advising import SEED, WorkedOut, check, digest, work_out
 from analysis.stats.advice import planted
 from experiment.domain.advice import ADVISERS
@@ -100,6 +100,22 @@ def test_scores_that_come_later_change_nothing_once_a_real_participant_has_enter
     scored(study, seed=3)
     assert freeze(study).version == again.version
     assert list(Advice.objects.values()) == rows
+
+
+def test_an_adviser_that_was_asked_is_called_by_its_own_name_unless_it_was_scored_too(
+    study: Study,
+) -> None:
+    scored(study)
+    for name in ("lab/tiny", "org/a"):
+        choose(study, name)
+    scored(study, name="own (asked)")  # so is its own name
+    labels = dict(KINDS["model"].choices(sources_of(study)))
+    assert labels == {
+        "lab/tiny": "lab/tiny", "lab/tiny (asked)": "lab/tiny (asked)", "org/a (asked)": "org/a",
+        "own (asked)": "own (asked)",
+    }  # fmt: skip
+    team = adviser(study, kind="team", source="lab/tiny + org/a (asked)")
+    assert source_label(team) == "lab/tiny + org/a"
 
 
 def test_a_test_case_that_is_added_later_gets_advice_and_the_others_keep_theirs(

@@ -51,8 +51,8 @@ def test_a_sheet_of_test_cases_is_read_with_dates_numbers_and_keys(write):
 def test_a_problem_names_the_row_as_the_spreadsheet_program_numbers_it():
     rows = [("key", "markup"), (), ("a-1", "no marks"), ("a-2", TEXT), ("a-2", OTHER)]
     said = [str(problem) for problem in read_items(xlsx({"A": rows})).problems]
-    assert said[0].startswith("row 3, column “markup”: ")
-    assert said[1:] == ["row 5, column “key”: “a-2” is already in row 4"]
+    assert said[0].startswith("sheet “A”, row 3, column “markup”: ")
+    assert said[1:] == ["sheet “A”, row 5, column “key”: “a-2” is already in row 4"]
 
 
 @pytest.mark.parametrize("write", [xlsx, ods])

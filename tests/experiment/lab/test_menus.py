@@ -11,7 +11,7 @@ from tests.factories import make_question, make_study
 
 pytestmark = pytest.mark.django_db
 
-SETTINGS = ["Settings", "Test cases", "Recruitment", "Dry run", "Documents", "Members", "Privacy"]
+SETTINGS = ["Settings", "Test cases", "Recruitment", "Pay participants", "Dry run", "Documents", "Members", "Privacy"]  # fmt: skip
 RESULTS = ["Report", "Teams", "Traces", "Compare"]
 
 
@@ -67,7 +67,8 @@ def test_an_entry_with_one_section_goes_by_its_name() -> None:
     study = make_study(question_items=2)
     assert menu(study, Role.CURATOR) == {"Test cases": [], "Grades": []}
     found = menu(study, Role.AUDITOR)
-    assert found["Set up"] == ["Test cases", "Recruitment", "Dry run", "Documents"]
+    pages = ["Test cases", "Recruitment", "Pay participants", "Dry run", "Documents"]
+    assert found["Set up"] == pages
     assert (found["Trail"], "More" in found) == ([], False)
 
 

@@ -180,11 +180,16 @@ def test_the_overview_names_what_is_missing_with_the_way_to_it(ruth: Client, stu
     Study.objects.update(contact="", ethics_number="", ethics_body="")
     Item.objects.filter(kind="practice").update(status="retired")
     response = ruth.get(url())
-    found = {str(each["problem"]): each for each in response.context["findings"]}
-    assert {said: each["url"] for said, each in found.items() if each["is_blocking"]} == {
-        "no practice test case": url("items"),
-        "no contact address: participants must know whom they can ask": url("general"),
+    found = response.context["findings"]
+    blocking = {each["url"]: [str(p) for p in each["problems"] if p.is_blocking] for each in found}
+    assert {address: said for address, said in blocking.items() if said} == {
+        url("items"): ["no practice test case"],
+        url("general"): ["no contact address: participants must know whom they can ask"],
     }
+    # Each section once, beside its entry in the menu of sections, with all that is to be said of it
+    assert [response.text.count(f'href="{each["url"]}"') for each in found] == [2] * len(found)
+    general = next(each for each in found if each["url"] == url("general"))
+    assert len(general["problems"]) > 1
     states = {section["name"]: section["state"] for section in response.context["sections"]}
     assert (states["general"], states["items"], states["rules"]) == ("missing", "missing", "done")
 

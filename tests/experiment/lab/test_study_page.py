@@ -204,7 +204,11 @@ def test_key_numbers_come_first_and_the_forecast_is_said_in_words(
         assert f"<dt>{name}</dt><dd>{n}</dd>" in shown
     assert "<dt>Valid</dt><dd>1 <small>of 10</small></dd>" in shown
     assert "There is no forecast yet" in shown
-    assert shown.index("Recruited") < shown.index("Page by page") < shown.index("Exposures")
+    assert (
+        shown.index("Recruited")
+        < shown.index("Page by page")
+        < shown.index("Judgments per test case")
+    )
 
 
 def test_an_auditor_sees_the_numbers_but_no_comments_and_cannot_open_recruitment(

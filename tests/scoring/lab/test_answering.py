@@ -74,7 +74,7 @@ class TestARun:
     @pytest.mark.parametrize(
         ("changed", "words"),
         [
-            ({"base_url": "", "model": " "}, "needs: Address of the chat server, Model."),
+            ({"base_url": "", "model": " "}, "needs: Address of the server, Model."),
             ({"generator": "hf", "model": "../secret", "base_url": ""}, "neither a folder"),
         ],
     )

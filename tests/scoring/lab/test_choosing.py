@@ -15,6 +15,7 @@ from experiment.models import Study
 from scoring.models import ChoiceRun, LanguageModel
 from scoring.services.choosing import runs
 from tests.scoring.backends.chat.stub import MODEL, ChatStub
+from tests.sheets import xlsx
 
 pytestmark = pytest.mark.django_db
 PAGE = "/lab/studies/memory/choices/"
@@ -80,12 +81,26 @@ def test_a_forecast_may_ask_five_questions_to_count_tokens(
     assert not ChoiceRun.objects.exists()
 
 
+def upload(ruth: Client, name: str, data: bytes, sheet: str = "") -> HttpResponse:
+    about = {"import-file": SimpleUploadedFile(name, data), "import-sheet": sheet}
+    return ruth.post(f"{PAGE}upload/", about | {"import-name": "lab/elsewhere"})
+
+
+def test_the_page_reads_the_sheet_that_is_named(ruth: Client, study: Study) -> None:
+    table = [("item", "order", "side"), ("memory-human-1", "A", "A")]
+    data = xlsx({"May": table, "June": table})
+    refused = upload(ruth, "choices.xlsx", data)
+    assert refused.status_code == 422
+    assert "Several sheets could be the table: “May”, “June”" in content(refused)
+    upload(ruth, "choices.xlsx", data, "June")
+    assert ChoiceRun.objects.get().identity["sheet"] == "June"
+
+
 def test_choices_made_elsewhere_are_uploaded_whole_or_not_at_all(
     ruth: Client, study: Study
 ) -> None:
     def send(*lines: str) -> HttpResponse:
-        file = SimpleUploadedFile("choices.jsonl", "\n".join(lines).encode())
-        return ruth.post(f"{PAGE}upload/", {"import-file": file, "import-name": "lab/elsewhere"})
+        return upload(ruth, "choices.jsonl", "\n".join(lines).encode())
 
     lines = [json.dumps({"item": "memory-human-1", "order": order, "side": "A"}) for order in "AB"]
     refused = send(*lines, '{"item": "memory-human-1", "order": "A", "side": "C"}')
@@ -104,7 +119,7 @@ def test_choices_made_elsewhere_are_uploaded_whole_or_not_at_all(
     ("changed", "why"),
     [
         ({"model_args": "colour=red"}, "colour"),
-        ({"base_url": ""}, "Address of the chat server"),
+        ({"base_url": ""}, "Address of the server"),
         ({"base_url": "http://10.0.0.1"}, "10.0.0.1"),
         ({"prompt": "custom", "own_prompt": "Choose."}, "{versions}"),
         (

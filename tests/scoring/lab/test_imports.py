@@ -15,6 +15,7 @@ from scoring.lab.imports import ZipForm
 from scoring.models import PublishedImport, ScoringRun
 from tests.experiment.imports import small_copy
 from tests.factories import make_user
+from tests.sheets import xlsx
 
 pytestmark = pytest.mark.django_db
 PAGE = "/lab/imports/"
@@ -119,9 +120,18 @@ def test_only_what_lies_in_the_folder_for_imports_can_be_chosen(
     assert job.status == "failed"
 
 
-def test_a_model_is_asked_to_read_a_file_of_reference_texts(admin: Client, folder: Path) -> None:
-    (folder.parent / "letters.jsonl").write_text('{"text": "Four score and seven years ago."}\n')
-    asked = {"file": "letters.jsonl", "model": "embedded", "anchor": "on"}
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("letters.jsonl", b'{"text": "Four score and seven years ago."}\n'),
+        ("letters.xlsx", xlsx({"Letters": [("Text",), ("Four score and seven years ago.",)]})),
+    ],
+)
+def test_a_model_is_asked_to_read_a_file_of_reference_texts(
+    admin: Client, folder: Path, name: str, content: bytes
+) -> None:
+    (folder.parent / name).write_bytes(content)
+    asked = {"file": name, "model": "embedded", "anchor": "on"}
     for _ in range(2):  # the same again is the same run
         assert admin.post(f"{PAGE}corpus/", asked).status_code == 302
     scoring = ScoringRun.objects.get()

@@ -308,7 +308,7 @@ def test_a_queued_run_waits_and_its_page_says_at_once_that_no_worker_lives(
 @pytest.mark.parametrize(
     ("fields", "sentence"),
     [
-        ({"model_args": ""}, "Name the model with pretrained=FOLDER"),
+        ({"model_args": ""}, "its name on Hugging Face (pretrained=NAME)"),
         (
             {"model": "completions", "model_args": "base_url=http://u:secret@localhost,model=m,tokenizer=t"},
             "base_url contains a user name or password",

@@ -1,7 +1,7 @@
 """`answer`: from questions to answers on one's own terminal."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ from scoring.models import Answer, AnsweringRun, LanguageModel
 from tests.scoring.backends.chat.stub import MODEL, ChatStub
 from tests.scoring.commands import called, json_of, refusal
 from tests.scoring.services.answering.made import make_question, study_with_questions
+from tests.sheets import Rows, ods, xlsx
 
 
 @pytest.fixture
@@ -153,6 +154,32 @@ class TestAnswersMadeElsewhere:
         told = tmp_path / "system.txt"
         told.write_text("Guess.")
         assert json_of("answer", *of_file(file), "--system", str(told))["is_new"]
+
+    @pytest.mark.parametrize("write", [xlsx, ods])
+    def test_are_read_from_a_spreadsheet_too(
+        self, study: Study, tmp_path: Path, write: Callable[[Mapping[str, Rows]], bytes]
+    ) -> None:
+        file = tmp_path / f"a.{write.__name__}"
+        header = ("Key", "Question", "Answer", "Confidence", "Prompt tokens", "Completion tokens")
+        rows: list[tuple[Any, ...]] = [
+            ("memory-q001", "", " 007 ", 80, 9.0, 2),
+            (),
+            ("", "Which gene is behind memory-q002?", "", "", "", ""),
+        ]
+        file.write_bytes(write({"Notes": [("Mine",)], "Answers": [header, *rows]}))
+        assert json_of("answer", *of_file(file))["states"] == {"stop": 1, "empty": 1}
+        first, second = AnsweringRun.objects.get().answers.order_by("item__key")
+        assert (first.text, first.confidence, first.prompt_tokens) == (" 007 ", 80.0, 9)
+        assert (second.text, second.confidence, second.prompt_tokens) == ("", None, None)
+        assert not json_of("answer", *of_file(file))["is_new"]
+
+        rows += [("memory-q001", "", "LRRK2.", 101, "", ""), ("memory-q009", "", "No.", "", "", "")]
+        file.write_bytes(write({"Answers": [header, *rows]}))
+        said = refusal("answer", *of_file(file)).splitlines()
+        assert said[0].startswith("Sheet “Answers”, row 5: confidence is not a number")
+        assert said[1].startswith("Sheet “Answers”, row 6: the study does not have a question")
+        file.write_bytes(write({"Answers": [header[:2], ("memory-q001", "")]}))
+        assert "it has no column “answer”" in refusal("answer", *of_file(file))
 
     @pytest.mark.parametrize(
         ("said", "stored"), [((0.25, 1, None), [25.0, 100.0, None]), ((1, 80, 0), [1.0, 80.0, 0.0])]

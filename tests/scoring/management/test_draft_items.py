@@ -101,12 +101,12 @@ class TestTheCommand:
             ("pmid,title,citation\n1,Onions,J\n", "PubMed's CSV export does not contain abstracts"),
             (
                 "abstract,subfield\nOnions rose.,Fruit\n",
-                "Row 1: “Fruit” is not a subfield (Vegetables).",
+                "Row 1, line 2: “Fruit” is not a subfield (Vegetables).",
             ),
-            ("abstract\n\nOnions [[rose\n", "Row 1: the abstract contains [[ or ]]"),
+            ("abstract\n\nOnions [[rose\n", "Row 1, line 3: the abstract contains [[ or ]]"),
             (
                 "abstract,publication_date\nOnions rose.,May 2025\n",
-                "Row 1: “May 2025” is not a date",
+                "Row 1, line 2: “May 2025” is not a date",
             ),
             ("abstract\n", "but no rows"),
             ('abstract\n"Onions rose.\n', "row 1, line 2: cannot be read as CSV"),

@@ -1,11 +1,15 @@
 """A model's choices from elsewhere become a run with the same numbers, or nothing does."""
 
+import csv
 import hashlib
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from functools import partial
+from io import BytesIO, StringIO
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 from django.core.management import call_command
 
@@ -18,6 +22,7 @@ from scoring.services.choosing.summary import outcomes
 from tests.factories import make_item, make_study
 from tests.scoring.commands import called, json_of, refusal
 from tests.scoring.inspect_logs_made import zipped
+from tests.sheets import Rows, ods, xlsx
 
 pytestmark = pytest.mark.django_db
 SAYS = ('{"side": "A", "confidence": 90}', "B, 60%", "I cannot tell.", '{"side": "B", "confidence": 75}')  # fmt: skip
@@ -48,7 +53,8 @@ def write(path: Path, lines: list[dict[str, Any]]) -> Path:
 
 
 # A file to import, and of each answer in it the test case and what it says
-Route = Callable[[Path], tuple[Path, list[tuple[str, Reply | None]]]]
+Answered = list[tuple[str, Reply | None]]
+Route = Callable[[Path], tuple[Path, Answered]]
 
 
 def reply(order: str, text: str) -> Reply | None:
@@ -62,6 +68,40 @@ def by_lines(folder: Path) -> tuple[Path, list[tuple[str, Reply | None]]]:
     lines = [{"item": a["item"], "order": a["order"], "model": "m", "raw": t} for a, t in asked]
     expected = [(about["item"], reply(about["order"], text)) for about, text in asked]
     return write(folder / "answers.jsonl", lines), expected
+
+
+def by_table(folder: Path, write: Callable[[Rows], bytes], name: str) -> tuple[Path, Answered]:
+    """As `by_lines`, in the table that a person keeps: numbers as numbers, and cells that say nothing empty."""
+    path, expected = by_lines(folder)
+    lines = rows(path)
+    table = [("Item", "Order", "Raw", "Log odds", "Seconds", "Sample", "Mine"), ()]
+    table += [(a["item"], a["order"], a["raw"], "", 1.5, 0.0, "x") for a in lines]
+    path.with_name(name).write_bytes(write(table))
+    return path.with_name(name), expected
+
+
+def in_sheets(write: Callable[[Mapping[str, Rows]], bytes]) -> Callable[[Rows], bytes]:
+    """Beside a sheet of remarks, which is passed over."""
+    return lambda table: write({"Remarks": [("Asked on Monday",)], "Answers": table})
+
+
+def as_csv(table: Rows) -> bytes:
+    file = StringIO()
+    csv.writer(file, delimiter=";").writerows(table)
+    return file.getvalue().encode()
+
+
+def as_parquet(table: Rows) -> bytes:
+    names, _, *cells = table
+    file = BytesIO()
+    pd.DataFrame(cells, columns=list(names)).to_parquet(file)
+    return file.getvalue()
+
+
+by_xlsx = partial(by_table, write=in_sheets(xlsx), name="answers.xlsx")
+by_ods = partial(by_table, write=in_sheets(ods), name="Answers.ODS")
+by_csv = partial(by_table, write=as_csv, name="answers.csv")
+by_parquet = partial(by_table, write=as_parquet, name="answers.parquet")
 
 
 def by_inspect(folder: Path) -> tuple[Path, list[tuple[str, Reply | None]]]:
@@ -95,6 +135,10 @@ def by_harness(folder: Path) -> tuple[Path, list[tuple[str, Reply | None]]]:
     ("route", "how"),
     [
         (by_lines, ("written", "pair", "")),
+        (by_xlsx, ("written", "pair", "")),
+        (by_ods, ("written", "pair", "")),
+        (by_csv, ("written", "pair", "")),
+        (by_parquet, ("written", "pair", "")),
         (by_inspect, ("written", "marked", "plain")),
         (by_harness, ("likelihood", "pair", "default")),
     ],
@@ -124,6 +168,44 @@ def test_choices_made_elsewhere_are_read_back_to_the_same_numbers(
     else:
         assert found == expected
     assert printed["states"].get("unparsed", 0) == sum(one is None for _, one in answered)
+
+
+HEADER = ("item", "order", "side", "confidence")
+RIGHT = ("memory-human-1", "A", "A", 90)
+
+
+@pytest.mark.parametrize("write", [xlsx, ods])
+def test_a_spreadsheet_is_refused_whole_with_the_sheet_and_row_of_each_problem(
+    study: Study, tmp_path: Path, write: Callable[[Mapping[str, Rows]], bytes]
+) -> None:
+    file = tmp_path / f"a.{write.__name__}"
+    wrong = [("memory-human-1", "B", "C", 90), ("memory-human-2", "A", "A", "high"), ("x", "A", "A", "")]  # fmt: skip
+    file.write_bytes(write({"May": [(), HEADER, RIGHT, (), *wrong]}))
+    said = refusal("import_choices", file, "--study", "memory", "--name", "m").splitlines()
+    places = [f"{file.name}, sheet “May”, row {n}: " for n in (5, 6, 7)]
+    for line, place, words in zip(
+        said, places, ("side", "confidence is not a number", "“x”"), strict=True
+    ):
+        assert line.startswith(place)
+        assert words in line
+    assert not ChoiceRun.objects.exists()
+    file.write_bytes(write({"May": [("item", "side"), ("memory-human-1", "A")]}))
+    said = [refusal("import_choices", file, "--study", "memory", "--name", "m")]
+    assert said == [f"{file.name}: it has no column “order” (columns: “item”, “side”)."]
+
+
+def test_the_sheet_that_is_named_is_read_and_is_another_run(study: Study, tmp_path: Path) -> None:
+    file = tmp_path / "a.xlsx"
+    file.write_bytes(xlsx({"May": [HEADER, RIGHT], "June": [HEADER, RIGHT, ("memory-human-1", "B", "A", "")]}))  # fmt: skip
+    arguments = (file, "--study", "memory", "--name", "m")
+    assert "Several sheets could be the table: “May”, “June”" in refusal(
+        "import_choices", *arguments
+    )
+    may, june = (
+        json_of("import_choices", *arguments, "--sheet", name)["run"] for name in ("May", "June")
+    )
+    assert (ChoiceRun.objects.get(pk=may).total, ChoiceRun.objects.get(pk=june).total) == (1, 2)
+    assert json_of("import_choices", *arguments, "--sheet", "May")["run"] == may
 
 
 def test_a_file_that_is_imported_again_is_the_run_that_it_was(study: Study, tmp_path: Path) -> None:

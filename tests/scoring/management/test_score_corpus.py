@@ -19,6 +19,7 @@ from scoring.services.execute import execute
 from tests.factories import FILLER, make_study
 from tests.scoring.commands import hf
 from tests.scoring.commands import score_json as score_study
+from tests.sheets import ods
 from tests.storages import records_folder
 
 pytestmark = pytest.mark.django_db
@@ -180,10 +181,11 @@ def test_a_row_that_cannot_be_scored_is_named_and_the_rest_stored(
         ("a.csv", b"id,body\n1,fine\n", "a.csv, line 2: no text in “text” (columns: id, body)"),
         ("a.csv", b'id,text\n1,"open\n', "a.csv, line 2: cannot be read as CSV"),
         ("a.tsv", b"text\nfine\tx\n", "a.tsv, line 2: has 2 cells, but the header has 1"),
+        ("a.ods", ods({"S": [(), ("id", "body"), (1, "x")]}), "a.ods, sheet “S”, row 3: no text"),
         ("a.txt", b"x", "a.txt is neither a .jsonl nor a .csv"),
     ],
 )
-def test_a_file_that_cannot_be_read_is_named_with_its_line(
+def test_a_file_that_cannot_be_read_is_named_with_its_place(
     tiny: Path, tmp_path: Path, name: str, content: bytes, sentence: str
 ) -> None:
     path = tmp_path / name

@@ -352,7 +352,7 @@ def exposures_page(source: SourceResults, about: About) -> Page:
     )
     judged = f.verb(own.n_items, "was", "were each")
     found = f"{f.count(own.n_items, 'test case')} {judged} judged {how_often}."
-    tables = c.page_table("Exposures", EXPOSURES, own.histogram, "exposures_items")
+    tables = c.page_table("Judgments per test case", EXPOSURES, own.histogram, "exposures_items")
     return Page(text=paragraphs(found, own_answers(source)), tables=tables, finding=found)
 
 

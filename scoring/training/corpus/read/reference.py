@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 from lib import strict_json
 from lib.files import not_json
 from lib.spreadsheets import SpreadsheetError, read_sheet
-from lib.tables import TableReader, decoded, under
+from lib.tables import TableReader, decoded, shown, under
 from scoring.domain.backend import ScoringError
 from scoring.training.corpus.read.local import SHEETS, no_text
 
@@ -26,18 +26,18 @@ def read_texts(data: bytes, path: Path, text_column: str, id_column: str) -> lis
     """The texts of a file in its order; `path` names it, and says by its ending what it is.
 
     Raises:
-        ScoringError: it cannot be read, or holds no text; line numbers are named.
+        ScoringError: it cannot be read, or holds no text; lines, or the sheet and its rows, are named.
     """
     texts = []
-    for line, values in _rows(path, data, (text_column, id_column)):
+    for place, values in _rows(path, data, (text_column, id_column)):
         found = under(text_column, values)
         if not isinstance(found, str):
-            raise ScoringError(f"{path}, line {line}: {no_text(text_column, values)}.")
+            raise ScoringError(f"{path}, {place}: {no_text(text_column, values)}.")
         try:
             found.encode()
         except UnicodeEncodeError as error:
             raise ScoringError(
-                f"{path}, line {line}: half a character (a lone surrogate) at {error.start + 1}."
+                f"{path}, {place}: half a character (a lone surrogate) at {error.start + 1}."
             ) from error
         own = str(under(id_column, values) or "").replace("\x00", "")[:LONGEST_ID]
         texts.append(ReferenceText(found, own))
@@ -46,7 +46,7 @@ def read_texts(data: bytes, path: Path, text_column: str, id_column: str) -> lis
     return texts
 
 
-Rows = Iterator[tuple[int, Mapping[str, Any]]]  # each with its line
+Rows = Iterator[tuple[str, Mapping[str, Any]]]  # each with its place
 
 
 def _rows(path: Path, data: bytes, columns: Sequence[str]) -> Rows:
@@ -71,7 +71,8 @@ def _sheet_rows(path: Path, data: bytes, columns: Sequence[str]) -> Rows:
     except SpreadsheetError as error:
         raise ScoringError(f"{path}: {error}") from error
     for number, cells in sheet.rows:
-        yield number, dict(zip(sheet.columns, cells, strict=True))
+        place = f"sheet {shown(sheet.name)}, row {number}"
+        yield place, dict(zip(sheet.columns, cells, strict=True))
 
 
 def _jsonl_rows(path: Path, text: str, columns: Sequence[str]) -> Rows:
@@ -89,7 +90,7 @@ def _jsonl_rows(path: Path, text: str, columns: Sequence[str]) -> Rows:
             ) from error
         if not isinstance(values, dict):
             raise ScoringError(f"{path}, line {line}: a line must be an object, {...}.")
-        yield line, values
+        yield f"line {line}", values
 
 
 def _csv_rows(path: Path, text: str, columns: Sequence[str]) -> Rows:
@@ -99,8 +100,9 @@ def _csv_rows(path: Path, text: str, columns: Sequence[str]) -> Rows:
     delimiter = "\t" if path.suffix.lower() == ".tsv" else ""
     table = TableReader(io.StringIO(text, newline=""), refuse, columns, delimiter)
     for cells in table:
-        yield table.first_line, dict(zip(table.columns, cells, strict=True))
+        yield f"line {table.first_line}", dict(zip(table.columns, cells, strict=True))
 
 
 # By the ending of a file's name
 READERS = {".jsonl": _jsonl_rows, ".ndjson": _jsonl_rows, ".csv": _csv_rows, ".tsv": _csv_rows}
+ENDINGS = (*READERS, *SHEETS)

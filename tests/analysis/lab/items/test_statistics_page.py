@@ -168,7 +168,7 @@ def test_comments_are_for_who_may_read_them(
     study.memberships.filter(user=ruth).update(role="auditor")  # data, and no free comments
     shown = client.get(address).content.decode()
     assert "LEAKED" not in shown
-    assert "Exposures" in shown
+    assert "Times judged" in shown
     study.memberships.filter(user=ruth).delete()
     shown = client.get(address).content.decode()
     assert study.title not in shown

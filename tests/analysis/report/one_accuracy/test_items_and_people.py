@@ -95,7 +95,7 @@ def test_a_test_case_has_one_accuracy_on_its_page_and_in_its_fields_list(
 ) -> None:
     items = {item.key: item for item in site.study.items.filter(kind=Item.Kind.TEST)}
     assert items.keys() == people.keys()
-    listed = {row["Test case"].split()[0]: row for row in rows_of(in_field(ruth, "field", field), "Exposures")}  # fmt: skip
+    listed = {row["Test case"].split()[0]: row for row in rows_of(in_field(ruth, "field", field), "Times judged")}  # fmt: skip
     for key, item in items.items():
         page = in_field(ruth, "item_statistics", field, item.pk)
         decided = {
@@ -103,9 +103,9 @@ def test_a_test_case_has_one_accuracy_on_its_page_and_in_its_fields_list(
             for row in rows_of(page, "Decision")
         }
         assert decided == {name: site.points[name][key] for name in SCORED}
-        (own,) = rows_of(page, "Exposures")
+        (own,) = rows_of(page, "Times judged")
         for row, head in ((own, "Accuracy (95% interval)"), (listed[key], LISTED)):
-            assert int(row["Exposures"]) == len(people[key])
+            assert int(row["Times judged"]) == len(people[key])
             assert share_of(row[head]) == pytest.approx(np.mean(people[key]), abs=0.005)
         n, of = listed[key]["Models right"].split(" of ")
         assert (float(n), int(of)) == (sum(decided.values()), len(SCORED))

@@ -62,7 +62,7 @@ class Site:
 NAMES = Names(
     called={name: name for name in (ONE, TUNED, CHAT, f"{ONE} (asked)", f"{ASKED} (asked)")}
     | {TITLES[name]: name for name in (ONE, TUNED, CHAT)}
-    | {f"{TITLES[name]} (asked)": f"{name} (asked)" for name in (ONE, ASKED)},
+    | {f"{TITLES[ONE]} (asked)": f"{ONE} (asked)", TITLES[ASKED]: f"{ASKED} (asked)"},
     asked={ONE: f"{ONE} (asked)"},
     base={TUNED: ONE, CHAT: ONE},
 )

@@ -173,6 +173,8 @@ def test_versions_settle_what_markup_leaves_open():
         (f'a 1,"{TEXT}",,,,', "key", ["a 1"]),
         (f'a-1,"{TEXT}",11.1/x,,,', "doi", ["11.1/x"]),
         (f'a-1,"{TEXT}",,2024-02-30,,', "publication_date", ["2024-02-30"]),
+        (f'a-1,"{TEXT}",,2024-02-29 00:00:00,,', None, []),
+        (f'a-1,"{TEXT}",,2024-02-29T12:30:00,,', "publication_date", ["19 characters"]),
         (f'a-1,"{TEXT}",,,robot,', "source", ["robot", "machine"]),
         (f'a-1,"{TEXT}",,,,quiz', "kind", ["quiz", "catch"]),
         (f'a-1,"Rats\0 {TEXT}",,,,', "markup", ["U+0000", "column 5", "Rats"]),
