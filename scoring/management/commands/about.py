@@ -13,7 +13,8 @@ class Command(ReportingCommand):
         "Print the versions of this software and of what it runs on, the numbers of studies, participants and models, and the state of the "
         "database. Send this with the description of a fault. It contains no key, address or name."
     )
-    requires_system_checks: list[str] = []  # it also describes a site that fails them
+    requires_system_checks = ()  # it also describes a site that fails them
+    prints = About
 
     def add_arguments(self, parser: CommandParser) -> None:
         add_json_argument(parser)
@@ -35,4 +36,4 @@ def _lines(found: About) -> Iterator[str]:
     elif found.pending_migrations is not None:
         yield "All migrations are applied."
     if found.counts is not None:
-        yield ", ".join(f"{n:,} {name}" for name, n in asdict(found.counts).items())
+        yield ", ".join(f"{name}: {n:,}" for name, n in asdict(found.counts).items())

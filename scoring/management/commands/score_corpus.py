@@ -6,11 +6,15 @@ from django.core.management.base import CommandError, CommandParser
 
 from experiment.management.finding import find_study
 from experiment.models import Study
+from lib.shapes import OrNull
 from scoring.management.asked_models import asked_models, asked_prompts
 from scoring.management.results import rate, unscored_lines
 from scoring.management.scoring_command import ScoringCommand, unscored_rows
 from scoring.services.summary import CorpusSummary, KnownTexts, summarise_corpus
 from scoring.services.texts import describe_corpus
+
+# Of zlib bytes / perplexity of each text
+RATIO_SHAPE = {"n": int, "q1": float, "median": float, "q3": float}
 
 
 class Command(ScoringCommand):
@@ -20,6 +24,18 @@ class Command(ScoringCommand):
         "memorised (--anchor)."
     )
     default_prompt = "none"
+    _beside = {"run": int, "prompt": str, "ratio": OrNull(RATIO_SHAPE)}
+    prints = {
+        "model": str,
+        "corpus": str,
+        "anchor": bool,
+        "run": int,
+        "tokens_per_s": float | None,
+        "ratio": OrNull(RATIO_SHAPE),
+        "study": OrNull({"study": str} | _beside),
+        "anchors": [{"corpus": str} | _beside],
+        "unscored": [{"name": str, "reason": str}],
+    }
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("file", type=Path, metavar="FILE", help=".jsonl, .csv or .tsv")

@@ -1,4 +1,4 @@
-"""What one sends with a fault: a site's versions and sizes, and nothing that is secret or names anybody."""
+"""A report of a fault: a site's versions and sizes, and nothing that is secret or names anybody."""
 
 import platform
 
@@ -16,19 +16,19 @@ pytestmark = pytest.mark.django_db
 
 
 def test_it_tells_the_versions_and_counts_the_rows() -> None:
-    make_participant(make_study("secret-study", human=3, machine=0, catch=0))
-    LanguageModel.objects.create(name="m", backend="hf", model_args={})
+    make_participant(make_study("secret-study"))
+    LanguageModel.objects.create(name="m")
     found = json_of("about")
     assert (found["release"], found["python"]) == (release(), platform.python_version())
     assert (found["database"], found["database_error"]) == (connection.vendor, "")
     assert int(found["database_server"].partition(".")[0]) >= 3
     assert found["pending_migrations"] == []
     assert {name: found["counts"][name] for name in ("studies", "participants", "items", "models", "runs")} == {
-        "studies": 1, "participants": 1, "items": 4, "models": 1, "runs": 0,
+        "studies": 1, "participants": 1, "items": 16, "models": 1, "runs": 0,
     }  # fmt: skip
     text, _, _ = called("about")
     assert f"BrainBench Live {release()}" in text
-    assert "1 studies, 1 participants" in text
+    assert "studies: 1, participants: 1" in text
 
 
 def test_it_holds_no_key_no_address_and_no_name() -> None:
