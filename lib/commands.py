@@ -99,7 +99,10 @@ class ReportingCommand(BaseCommand):
         text = json.dumps(data, cls=DjangoJSONEncoder) if options["json"] or self.is_checked else ""
         if self.is_checked and self.prints is not None and data.keys() != {"error"}:
             wrong = faults(self.prints, json.loads(text))
-            assert not wrong, f"{type(self).__module__}.prints and --json: {'; '.join(wrong)}"
+            assert not wrong, (
+                f"--json and `prints` of {type(self).__module__} differ: {'; '.join(wrong)}. Keys are public (docs/promises.md): declare "
+                "a new one, and keep an old one until the next major version."
+            )
         if options["json"]:
             self.stdout.write(text)
         else:
