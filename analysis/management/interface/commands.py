@@ -90,7 +90,8 @@ def _meaning(action: argparse.Action) -> str:
     """
     # An option is a flag where it takes no value
     parts = ["flag" if action.nargs == 0 else _type(action.type)]
-    if action.required and action.option_strings:
+    # Versions of Python differ about positional ones that may be left out
+    if action.required and (action.option_strings or action.nargs not in ("?", "*")):
         parts.insert(0, REQUIRED)
     if action.nargs:
         parts.append(NUMBERS.get(str(action.nargs), f"{action.nargs} of them"))

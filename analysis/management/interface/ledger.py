@@ -121,17 +121,17 @@ def _node(meaning: Tree | str) -> Tree:
     return {SELF: meaning} if isinstance(meaning, str) else meaning
 
 
-# Part of the file -> how a name in it is called, by its first name and the rest; and how the first is by itself
+# Part of the file -> how a name in it is called, by its first name and the rest; and how the first is called by itself
 CALLED = {
-    "addresses": ("", "The address `{0}`"),
-    "api": ("The {1} of `{0}` in the API", "The address `{0}` of the API"),
-    "columns": ("The column `{1}` of the {0}", "The {0}"),
-    "commands": ("The option `{1}` of the command `{0}`", "The command `{0}`"),
-    "exit statuses": ("", "The exit status `{0}`"),
-    "json": ("The key `{1}` of `{0} --json`", "The output of `{0} --json`"),
-    "keys": ("The key `{1}` of {0}", "The form of {0}"),
-    "python": ("The part `{1}` of `{0}`", "The function `{0}`"),
-    "settings": ("", "The setting `{0}`"),
+    "addresses": ("", "The address `FIRST`"),
+    "api": ("The REST of `FIRST` in the API", "The address `FIRST` of the API"),
+    "columns": ("The column `REST` of the FIRST", "The FIRST"),
+    "commands": ("The option `REST` of the command `FIRST`", "The command `FIRST`"),
+    "exit statuses": ("", "The exit status `FIRST`"),
+    "json": ("The key `REST` of `FIRST --json`", "The output of `FIRST --json`"),
+    "keys": ("The key `REST` of FIRST", "The form of FIRST"),
+    "python": ("The part `REST` of `FIRST`", "The function `FIRST`"),
+    "settings": ("", "The setting `FIRST`"),
 }
 
 
@@ -145,6 +145,8 @@ def said(place: Names) -> str:
     >>> said(("api", "GET /runs/", "200", "results[]", "id")), said(("api", "GET /runs/", "?limit"))
     ('The field `results[].id` in answer 200 of `GET /runs/` in the API', 'The parameter `limit` of `GET /runs/` in the API')
     """
+    if len(place) == 1:
+        return f"The part `{place[0]}` of the list"
     part, first, *rest = place
     if rest and rest[-1].startswith("= "):
         whole = said(place[:-1])
@@ -156,4 +158,4 @@ def said(place: Names) -> str:
         names = f"field `{field}` in {where}" if field else where
         names = f"parameter `{top.removeprefix('?')}`" if top.startswith("?") else names
     of_first, alone = CALLED[part]
-    return (of_first if names else alone).format(first, names)
+    return (of_first if names else alone).replace("FIRST", first).replace("REST", names)

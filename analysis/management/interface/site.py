@@ -2,6 +2,7 @@
 
 import ast
 import inspect
+import re
 from collections.abc import Iterator
 from typing import get_type_hints
 
@@ -76,17 +77,10 @@ def functions() -> Tree:
     """`score_pairs`: its arguments, and the fields of what it returns."""
     from scoring.pairs import ScoredPair, score_pairs  # it loads what computes
 
-    arguments = inspect.signature(score_pairs).parameters.values()
-    hints = get_type_hints(score_pairs)
-    found: Tree = {
-        str(one).partition(":")[0]: ", ".join(
-            part
-            for part in (
-                inspect.formatannotation(hints[one.name]),
-                "" if one.default is one.empty else f"default {one.default!r}",
-            )
-            if part
-        )
-        for one in arguments
-    }
+    hints, found = get_type_hints(score_pairs), Tree()
+    for one in inspect.signature(score_pairs).parameters.values():
+        # Without modules, which may move
+        kind = re.sub(r"\b(?:\w+\.)+(\w+)", r"\1", inspect.formatannotation(hints[one.name]))
+        default = "" if one.default is one.empty else f", default {one.default!r}"
+        found[str(one).partition(":")[0]] = f"{kind}{default}"
     return {"score_pairs": found | {"result[]": tree(ScoredPair)}}

@@ -128,7 +128,7 @@ def test_options_tell_what_they_take() -> None:
         "--one": {"": "text", "= x": "", "= y": ""},
         "--two": "path, default p",
         "--one | --two": "cannot be combined, and one is required",
-        "argument 1": "text, one or more",
+        "argument 1": "required, text, one or more",
         "--share": "required, number",
     }
 
