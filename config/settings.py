@@ -260,11 +260,12 @@ NUM_PROXIES_IS_SAID = bool(env.text("NUM_PROXIES", ""))
 SPECTACULAR_SETTINGS = {
     "TITLE": "BrainBench Live",
     "DESCRIPTION": "Studies, test cases, trials, models' scores and results; docs/api.md.",
-    "VERSION": "1",
+    "VERSION": None,  # lib/api/schema.py says it
     "SCHEMA_PATH_PREFIX": "/api/v1",
     "COMPONENT_SPLIT_REQUEST": True,
     "SERVE_INCLUDE_SCHEMA": False,
-    "POSTPROCESSING_HOOKS": [],  # choices where they are used: several fields are called kind
+    # None for enumerations: choices stand where they are used, since several fields are called kind
+    "POSTPROCESSING_HOOKS": ["lib.api.schema.add_version"],
 }
 
 # Once the site is behind TLS everything is redirected there, and browsers remember it

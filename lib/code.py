@@ -1,4 +1,4 @@
-"""A name for code: what is stored under it is made again once the code changes."""
+"""The version of this project, and a name for code: what is stored under it is made again once the code changes."""
 
 import hashlib
 import subprocess
@@ -25,22 +25,36 @@ def code_digest(*folders: str) -> str:
 
 
 @cache
-def code_version() -> str:
-    """The project's version and, where it runs from a repository, the commit, "+" where other files than docs/ differ from it.
+def release(root: Path = ROOT) -> str:
+    """The version of this project, by the rules of docs/promises.md. Its one place is pyproject.toml: nothing need be installed.
 
-    >>> code_version().split()[0]
-    '0.1.0'
+    >>> len(release().split("."))
+    3
     """
-    about = tomllib.loads((ROOT / "pyproject.toml").read_text())
-    version = str(about["project"]["version"])
+    about = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))
+    return str(about["project"]["version"])
+
+
+@cache
+def revision() -> str:
+    """The commit, where this runs from a repository, with "+" where other files than docs/ differ from it; else ""."""
     if not (ROOT / ".git").exists():
-        return version
+        return ""
     about_commit = _git("describe", "--always", "--abbrev=12", "--exclude=*")
     if about_commit is None or about_commit.returncode != 0:
-        return version
+        return ""
     same = _git("diff", "--quiet", "HEAD", "--", ":/", ":(exclude,top)docs")
     differs = "" if same is not None and same.returncode == 0 else "+"
-    return f"{version} {about_commit.stdout.strip()}{differs}"
+    return f"{about_commit.stdout.strip()}{differs}"
+
+
+def code_version() -> str:
+    """The version and, where it is known, the commit.
+
+    >>> code_version().split()[0] == release()
+    True
+    """
+    return f"{release(ROOT)} {revision()}".strip()
 
 
 def _git(*asked: str) -> subprocess.CompletedProcess[str] | None:

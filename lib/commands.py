@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from io import StringIO
 from pathlib import Path
-from typing import Any, BinaryIO, Protocol, cast
+from typing import Any, BinaryIO, ClassVar, Protocol, cast
 
 from django.core.checks import Tags
 from django.core.exceptions import ValidationError
@@ -30,6 +30,7 @@ from rich.text import Text
 
 from lib import disk
 from lib.names import printed
+from lib.shapes import Shape, faults
 
 INTERRUPTED = 130  # as shells report it
 GOES_ON = "Stopped. Run the same command to continue."
@@ -55,7 +56,10 @@ class ReportingCommand(BaseCommand):
     """A command with `--json`. A failure prints {"error": ...} there, besides the sentence for people."""
 
     # Addresses and the admin are code alone, and as long to load as all the rest: `check` and `migrate` look at them
-    requires_system_checks = ("site", Tags.models, Tags.security)
+    requires_system_checks: tuple[str, ...] = ("site", Tags.models, Tags.security)
+    # What `--json` prints, as lib/shapes.py writes it; docs/interface.json promises it
+    prints: ClassVar[Shape] = None
+    is_checked = False  # tests/conftest.py has it so: a command at work never fails for it
     has_reported = False
 
     def execute(self, *args: Any, **options: Any) -> str | None:
@@ -92,8 +96,15 @@ class ReportingCommand(BaseCommand):
     ) -> None:
         """Print the result: `data` as JSON where it was asked for, else `lines` for people."""
         self.has_reported = True
+        text = json.dumps(data, cls=DjangoJSONEncoder) if options["json"] or self.is_checked else ""
+        if self.is_checked and self.prints is not None and data.keys() != {"error"}:
+            wrong = faults(self.prints, json.loads(text))
+            assert not wrong, (
+                f"--json and `prints` of {type(self).__module__} differ: {'; '.join(wrong)}. Keys are public (docs/promises.md): declare "
+                "a new one, and keep an old one until the next major version."
+            )
         if options["json"]:
-            self.stdout.write(json.dumps(data, cls=DjangoJSONEncoder))
+            self.stdout.write(text)
         else:
             # A name must not talk to the terminal
             self.stdout.write(printed("\n".join(lines)))

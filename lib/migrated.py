@@ -1,4 +1,4 @@
-"""A check that the tables are those of this release."""
+"""The migrations of this release, beside those that the tables have."""
 
 from django.db import connection
 from django.db.migrations.executor import MigrationExecutor
@@ -6,5 +6,11 @@ from django.db.migrations.executor import MigrationExecutor
 
 def is_migrated() -> bool:
     """True if no migration of this release is missing; those of a newer one do not count."""
+    return not pending_migrations()
+
+
+def pending_migrations() -> list[str]:
+    """The migrations of this release that are not applied, as app.name, in their order."""
     executor = MigrationExecutor(connection)
-    return not executor.migration_plan(executor.loader.graph.leaf_nodes())
+    plan = executor.migration_plan(executor.loader.graph.leaf_nodes())
+    return [f"{migration.app_label}.{migration.name}" for migration, _ in plan]

@@ -20,6 +20,7 @@ from playwright.sync_api import Browser, Playwright, sync_playwright
 from pytest_django.plugin import blocking_manager_key
 from xdist.scheduler import LoadFileScheduling
 
+from lib.commands import ReportingCommand
 from scoring.backends.http import address
 from tests import databases, forms, published
 
@@ -65,6 +66,9 @@ CHROMIUM_ARGS = [
 
 # Playwright's loop lives in the tests' thread, where Django would then refuse every query.
 os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "1"
+
+# A command that prints other keys than it declares fails its tests
+ReportingCommand.is_checked = True
 
 # Small models are scored on one core: torch's threads only wait for each other where tests run side by side.
 os.environ.setdefault("OMP_NUM_THREADS", "1")

@@ -6,6 +6,8 @@ from typing import Any
 
 from django.urls import reverse
 
+from experiment.domain.questions.filling import LeftOut, Pair
+from experiment.domain.questions.values import MixedColumn
 from experiment.imports.read.brainbench import Published
 from experiment.imports.read.rows import RowProblem
 from experiment.imports.read.tables import Problem
@@ -13,10 +15,11 @@ from experiment.imports.read.testcases import PublishedItem
 from experiment.imports.read.trials import Excluded
 from experiment.imports.store.filling import PREVIEWED, FilledTemplate
 from experiment.imports.store.item_plans import ItemPlan
-from experiment.imports.store.plans import Action, Plan
+from experiment.imports.store.plans import Action, Plan, Remark
 from experiment.imports.store.published import Created, Imported
 from experiment.imports.store.question_plans import QuestionPlan
 from experiment.models import Item, ResearchField
+from lib.shapes import Shape
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +103,27 @@ def _damaged(item: PublishedItem, texts: str, outcome: Imported | None) -> Damag
         status=successor.status if successor else Item.Status.ACCEPTED.value,
         path=path,
     )
+
+
+# Shapes of what the functions below return
+_COUNTS: dict[str, Shape] = {str(action): int for action in Action}
+_TOLD: dict[str, Shape] = {
+    "remarks": [Remark],
+    "problems": [{"row": int | None, "column": str | None, "message": str}],
+}
+ITEM_SHAPE = _COUNTS | _TOLD
+QUESTION_SHAPE = (
+    _COUNTS | {"gone": int, "new_templates": int, "repeated": int, "waiting": [str]} | _TOLD
+)
+FILLING_SHAPE: dict[str, Shape] = {
+    "table": str,
+    "rows": int,
+    "pairs": int,
+    "drawn": int,
+    "mixed": [MixedColumn],
+    "left_out": [LeftOut],
+    "preview": [Pair],
+}
 
 
 def nothing_written(n_problems: int) -> str:

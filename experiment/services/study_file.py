@@ -48,6 +48,7 @@ from experiment.services.study_versions import revise
 from experiment.services.survey import save_question
 from experiment.services.usable import unusable
 from lib import po
+from lib.code import release
 
 Row = TypeVar("Row", Arm, Channel, SurveyQuestion)
 FORMAT = "brainbench-live-study"
@@ -160,6 +161,7 @@ def document(study: Study) -> dict[str, Any]:
     return {
         "format": FORMAT,
         "version": VERSION,
+        "release": release(),
         "study": {name: plain(getattr(study, name)) for name in SETTINGS},
         "rules": asdict(study.exclusion_rules),
         "consent": "" if consent is None else consent.text,
@@ -191,6 +193,7 @@ MOST_SUBFIELDS = 200
 PARTS = (
     "format",
     "version",
+    "release",
     "study",
     "rules",
     "consent",

@@ -15,6 +15,7 @@ from rest_framework.request import Request
 
 from lib.api.problems import MEDIA_TYPE, ProblemSerializer
 from lib.api.views import ApiView, TableView
+from lib.code import release
 from lib.table_files import CONTENT_TYPES
 
 WORDS = {
@@ -70,6 +71,12 @@ class Schema(AutoSchema):
         for code in sorted({400, 401, 403, 404, 429, *with_body, *view.problems}):
             found[code, MEDIA_TYPE] = OpenApiResponse(ProblemSerializer, WORDS[code])
         return found
+
+
+def add_version(result: dict[str, Any], **_: Any) -> dict[str, Any]:
+    """The description with the version of this project; addresses begin with their own, /api/v1/."""
+    result["info"]["version"] = release()
+    return result
 
 
 class BearerScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]

@@ -1,4 +1,4 @@
-"""The frame of the lab's pages, in every template: a panel with its heading, a table with its columns, a form's button."""
+"""The frame of the lab's pages, in every template: a panel with its heading, a table with its columns, a form's button, the foot."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -10,6 +10,7 @@ from django.template.defaultfilters import date
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
+from lib.code import release
 from lib.templatetags.tables import columns as head_of_table
 
 register = template.Library()
@@ -78,6 +79,12 @@ def _css(style: str) -> str:
 
 def _heard(words: str) -> str:
     return format_html('<span class="visually-hidden"> {}</span>', words) if words else ""
+
+
+@register.simple_tag
+def software() -> str:
+    """The name and version of this software, at the foot of a page."""
+    return f"BrainBench Live {release()}"
 
 
 @register.filter

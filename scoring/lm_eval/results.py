@@ -18,6 +18,7 @@ from django.conf import settings
 
 from experiment.models.items import text_hash
 from lib import disk
+from lib.code import release
 from lib.files import write_file
 from scoring.backends import is_true
 from scoring.backends.registry import EMBEDDED, kind_of
@@ -186,6 +187,7 @@ def _results(
         },
         "date": (first.started_at or first.created_at).timestamp(),
         "transformers_version": identity.get("libraries", {}).get("transformers"),
+        "brainbench_live_version": release(),
         "git_hash": git_hash(),
         "pretty_env_info": environment(),
         "max_length": identity.get("max_length") or identity.get("context_tokens"),

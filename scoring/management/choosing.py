@@ -9,10 +9,12 @@ from django.core.management.base import CommandError, CommandParser
 from experiment.management.finding import find_study
 from experiment.models import Study
 from lib.commands import table_lines
+from lib.shapes import Shape
 from scoring.backends import parse_model_args
 from scoring.management.asked_models import written_models
 from scoring.management.writing import (
     COSTS,
+    RUN_SHAPE,
     ModelCommand,
     add_costs,
     check_over,
@@ -40,6 +42,41 @@ OF_PERPLEXITY = (
     "runs",
     "adapters",
 )
+
+
+CHOICE_RUN_SHAPE: dict[str, Shape] = {
+    **RUN_SHAPE,
+    "model": str,
+    "form": str,
+    "layout": str,
+    "prompt": str,
+    "samples": int,
+    "test_cases": int,
+    "judged": int,
+    "accuracy": float | None,
+    "accuracy_of_all": float | None,
+    "ties": int,
+    "flips": int,
+    "share_a": float | None,
+    "states": {str: int},
+    "unused": {str: int},
+    "without_confidence": int,
+    "confidence_below_50": int,
+    "served": [str],
+    "lost_requests": int,
+}
+FORECAST_SHAPE: dict[str, Shape] = {
+    "model": str,
+    "requests": int,
+    "prompt_tokens": int,
+    "completion_tokens": int,
+    "cost": float | None,
+    "seconds": float | None,
+    "n_counted": int,
+    "expected_prompt_tokens": int | None,
+    "expected_completion_tokens": int | None,
+    "expected_cost": float | None,
+}
 
 
 class ChoosingCommand(ModelCommand):

@@ -5,11 +5,52 @@ from dataclasses import asdict
 from typing import Any
 
 from lib.commands import table_lines
+from lib.shapes import Shape
 from scoring.backends.reading import Reading
 from scoring.domain.perplexity import CHANCE, NEAR_TIE_NATS
 from scoring.management.scoring_command import Evaluation, unscored_rows
 from scoring.models import UnscoredText
 from scoring.services.summary import RunSummary, score_rows
+
+_FIGURES: dict[str, Shape] = {
+    "n_items": int,
+    "n_correct": int,
+    "n_ties": int,
+    "accuracy": float | None,
+    "sem": float | None,
+    "near_ties": int,
+    "tokens_per_s": float | None,
+}
+OF_ONE: dict[str, Shape] = {
+    "model": str,
+    **_FIGURES,
+    "conditions": {
+        str: {
+            **_FIGURES,
+            "run": int,
+            "unscored": [{"name": str, "reason": str}],
+            "within_item?": {"n_items": int, "accuracy": float, "sem": float},
+            "max_length?": int | None,
+            "overlong?": str,
+        }
+    },
+    "scores": [
+        {
+            "item": str,
+            "unit": int,
+            "source": str,
+            "doi": str,
+            "condition": str,
+            "prompt": str,
+            "ppl_original": float,
+            "ppl_altered": float,
+            "nll_original": float | None,
+            "nll_altered": float | None,
+            "tokens_original": int | None,
+            "tokens_altered": int | None,
+        }
+    ],
+}
 
 
 def as_json(scored: Sequence[Evaluation]) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from experiment.models import ResearchField
 from lib.commands import ReportingCommand, StoppedError, add_json_argument, progress
 from lib.files import not_utf8
 from lib.jobs import leases
+from lib.shapes import Shape
 from scoring.backends import parse_model_args
 from scoring.backends.registry import WRITERS, WRITING_HINTS, kind_of
 from scoring.domain.backend import ScoringError
@@ -283,6 +284,19 @@ def check_over(job: GeneratingJob, answers: QuerySet[Any] | None = None) -> None
     raise CommandError(
         f"{reason} Run {job.pk} has reached {job.done} of {job.total}. --resume continues it."
     )
+
+
+RUN_SHAPE: dict[str, Shape] = {
+    "run": int,
+    "status": str,
+    "error": str,
+    "requests": int,
+    "prompt_tokens": int,
+    "completion_tokens": int,
+    "answers_without_usage": int,
+    "cost": float | None,
+    "seconds": float,
+}
 
 
 def run_data(run: GeneratingJob, spending: Spending) -> dict[str, Any]:

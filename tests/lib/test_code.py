@@ -1,6 +1,7 @@
 """The commit that results are stored under says whether the code was the commit's."""
 
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ from lib import code
 
 
 @pytest.fixture
-def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     (tmp_path / "docs").mkdir()
     for name in ("docs/found.json", "lib.py"):
         (tmp_path / name).write_text("1")
@@ -18,11 +19,13 @@ def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for asked in (("init", "-q"), ("add", "."), (*who, "commit", "-qm", "Begin")):
         subprocess.run(["git", *asked], cwd=tmp_path, check=True)
     monkeypatch.setattr(code, "ROOT", tmp_path)
-    return tmp_path
+    yield tmp_path
+    code.revision.cache_clear()
 
 
 def version() -> str:
-    return code.code_version.__wrapped__()
+    code.revision.cache_clear()
+    return code.code_version()
 
 
 def test_the_commit_is_named_and_what_is_measured_changes_no_code(repository: Path) -> None:

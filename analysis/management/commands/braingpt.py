@@ -34,6 +34,34 @@ class Command(ReportingCommand):
         "model from scratch and an adapter for the demonstration model, and tests both on the demo study. The report "
         "compares before and after. A second run resumes."
     )
+    prints = {
+        "trainings": [
+            {
+                "model": str,
+                "mode": str,
+                "steps": int,
+                "tokens": int,
+                "before": float,
+                "after": float,
+            }
+        ],
+        "items": [
+            {
+                "source": str,
+                "n_items": int,
+                "n_correct_before": int,
+                "n_correct_after": int,
+                "mcnemar_p": float | None,
+                "original_fall": float | None,
+                "altered_fall": float | None,
+            }
+        ],
+        "texts": [{"name": str, "n_texts": int, "before": float, "after": float}],
+        "wall_s": float,
+        "cpu_s": float,
+        "page": str,
+        "figures": [str],
+    }
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument(

@@ -11,9 +11,10 @@ from experiment.domain.release import DATA_SET
 from experiment.domain.trial_query import QueryError
 from experiment.management.asking import add_filters, add_release, asked, warn
 from experiment.management.finding import find_study
-from experiment.services.export.files import export_trials, record_export
+from experiment.services.export.files import Manifest, export_trials, record_export
 from lib.commands import ReportingCommand, add_json_argument
 from lib.files import atomic_file
+from lib.shapes import fields_of
 
 
 class Command(ReportingCommand):
@@ -21,6 +22,7 @@ class Command(ReportingCommand):
         "Write a study's trials, participants, test cases, scores of language models and predictions of teams as "
         "linked tables, in the form of a Psych-DS data set (see docs/participants.md)."
     )
+    prints = fields_of(Manifest) | {"output": str}
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("study", metavar="SLUG")

@@ -6,6 +6,7 @@ from django.core.management.base import CommandError, CommandParser
 from analysis.management.arguments import add_bert_arguments, open_vectors, place
 from lib.commands import ReportingCommand, add_json_argument
 from lib.files import open_regular
+from lib.shapes import OrNull
 
 if TYPE_CHECKING:
     from analysis.management.graded import Counts, GradedLine
@@ -18,6 +19,40 @@ class Command(ReportingCommand):
         "the file is a JSON object {model, question, template, categories, raw}, graded by BioScore. docs/results.md "
         "explains the numbers."
     )
+    _ci95 = OrNull([float])
+    prints = {
+        "rubric": str,
+        "models": {
+            str: {
+                "n": int,
+                "n_good": int,
+                "n_abstained": int,
+                "n_bad": int,
+                "n_unparsed": int,
+                "n_clusters": int,
+                "quadrant": str | None,
+                **dict.fromkeys(("rqr", "sr", "ar"), float | None),
+                **dict.fromkeys(("rqr_ci95", "sr_ci95", "ar_ci95"), _ci95),
+                **dict.fromkeys(
+                    ("rqr_ci95_method", "sr_ci95_method", "ar_ci95_method"), str | None
+                ),
+                **dict.fromkeys(("rqr_ci95_wilson", "sr_ci95_wilson", "ar_ci95_wilson"), _ci95),
+                **dict.fromkeys(
+                    ("rqr_ci95_clustered", "sr_ci95_clustered", "ar_ci95_clustered"), _ci95
+                ),
+                "words?": {
+                    str: {
+                        "mean": float | None,
+                        "n": int,
+                        "rho": float | None,
+                        "rho_ci95": _ci95,
+                        "tau": float | None,
+                        "tau_ci95": _ci95,
+                    }
+                },
+            }
+        },
+    }
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("file", type=place, metavar="FILE.jsonl")

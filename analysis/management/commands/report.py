@@ -23,6 +23,7 @@ class Command(ReportingCommand):
         "Compute the results of a study for people and language models, and write report.json, "
         "tables, figures, report.html and, for a BrainBench import, replication.md. docs/results.md explains report.json."
     )
+    prints = Any  # report.json
 
     def add_arguments(self, parser: CommandParser) -> None:  # long, and only a list
         default = ReportOptions()

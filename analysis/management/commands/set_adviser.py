@@ -16,6 +16,17 @@ class Command(ReportingCommand):
         "Set who advises in a study, and freeze the advice on each test case for dry runs and pilots. Opening recruitment "
         "freezes it anew."
     )
+    prints = {
+        "study": str,
+        "adviser": {
+            "kind": str,
+            "source": str,
+            "shown_name": str,
+            "shows": str,
+            "shows_passages": bool,
+        },
+        "frozen": {str: Any},
+    }
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("study", metavar="SLUG")

@@ -17,6 +17,7 @@ class Command(ReportingCommand):
         "Combine people and language models into teams, evaluate them on held-out test cases, and print their accuracy and "
         "that of their best members. docs/results.md explains the numbers."
     )
+    prints = Any  # teams.json
 
     def add_arguments(self, parser: CommandParser) -> None:  # long, and only a list
         default = TeamOptions()

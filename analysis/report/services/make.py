@@ -26,6 +26,7 @@ from experiment.models import Participant, Study
 from experiment.services.counts import is_joined
 from experiment.services.reapplying import note_beside_numbers
 from experiment.services.study_versions import version_shown
+from lib.code import release
 
 PACKAGES = ("numpy", "scipy", "pandas", "scikit-learn", "django")
 FILTERED = " Only the chosen models, method and subfields were looked at."
@@ -89,7 +90,11 @@ def make_report(
             is_joined(study, kind) and any(len(own.trials) for own in data.values()),
             version_shown(study, kind) if options.rules is None else options.rules,
         ),
-        software={"python": platform.python_version()} | {p: version(p) for p in PACKAGES},
+        software={
+            "brainbench-live": release(),
+            "python": platform.python_version(),
+            **{p: version(p) for p in PACKAGES},
+        },
         published=Published(any(own.is_brainbench for own in data.values())),
     )
     pairs = _chapters_of_pairs(study)

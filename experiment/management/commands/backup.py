@@ -16,6 +16,7 @@ from lib.commands import ReportingCommand, add_json_argument
 
 class Command(ReportingCommand):
     help = "Write a consistent, verified backup of the database and of all files that cannot be recomputed, while the site is running."
+    prints = {"backup": str, "rows": int, "bytes": int, "deleted": [str], "facts": {str: str | int}}
 
     def add_arguments(self, parser: CommandParser) -> None:
         default = Path(settings.VAR_DIR) / "backups"

@@ -13,6 +13,15 @@ class Command(ReportingCommand):
         "Replace the test cases of a study. If a real participant has entered, this creates a new version of the study "
         "and needs a reason."
     )
+    prints = {
+        "study": str,
+        "version": int | None,
+        "items": {str: int},
+        "subfields": {str: int},
+        "left_out": int,
+        "waiting": int,
+        "trials": {str: int},
+    }
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("study", metavar="SLUG")

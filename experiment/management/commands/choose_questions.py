@@ -15,6 +15,13 @@ class Command(ReportingCommand):
         "Replace the questions of a study with accepted questions of a field; its test cases do not change. If a real "
         "participant has entered, this creates a new version of the study and needs a reason."
     )
+    prints = {
+        "study": str,
+        "version": int | None,
+        "items": {str: int},
+        "trials": {str: int},
+        "field": str,
+    }
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("study", metavar="SLUG")

@@ -14,11 +14,12 @@ from experiment.services import arrivals, audit
 from experiment.services.channels import forget_ids
 from experiment.services.chores import reseal
 from experiment.services.reapplying import reapply_exclusions
-from experiment.services.recounting import check, recount
+from experiment.services.recounting import Drift, check, recount
 from experiment.services.retention import NotDueError, ask, concerned, run
-from experiment.services.withdrawal import reapply_withdrawals
+from experiment.services.withdrawal import Reapplied, reapply_withdrawals
 from lib.commands import ReportingCommand, add_json_argument, table_lines
 from lib.jobs import leases
+from lib.shapes import Either
 
 # Chore -> what it does
 CHORES = {
@@ -37,6 +38,27 @@ CHORES = {
 
 class Command(ReportingCommand):
     help = "Run one of the maintenance tasks below: `chores NAME`."
+    prints = Either(
+        recruitment_ids={"participants": int},
+        withdrawals=Reapplied,
+        exclusions={"study": str, "participants_changed": int, "trials_changed": int},
+        counters={"studies": int, "differences": [Drift], "repaired": bool},
+        trail={
+            "events": int,
+            "holds": bool,
+            "broken_at": int | None,
+            "what": str,
+            "newest_sha256": str,
+        },
+        purge={
+            "participants": int,
+            "with_details": int,
+            "with_comment": int,
+            "with_ids": int,
+            "dry_run": bool,
+        },
+        codes={"resealed": int, "server_keys": int},
+    )
 
     def add_arguments(self, parser: CommandParser) -> None:
         names = parser.add_subparsers(dest="chore", required=True, metavar="NAME")

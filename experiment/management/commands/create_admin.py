@@ -18,6 +18,7 @@ User = get_user_model()
 
 class Command(ReportingCommand):
     help = "Create an administrator and print a one-time link to choose a password. Run it again for a new link."
+    prints = {"username": str, "url": str | None}
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("name", nargs="?", default="admin")

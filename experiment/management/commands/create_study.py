@@ -18,6 +18,17 @@ class Command(ReportingCommand):
         "and brainbench-advised also has two arms, without and with advice. "
         "All use the accepted test cases of BrainBench; choose others, or fewer, below."
     )
+    prints = {
+        "study": str,
+        "preset": str,
+        "items": {str: int},
+        "subfields": {str: int},
+        "left_out": int,
+        "waiting": int,
+        "trials": {str: int},
+        "recruitment": str,
+        "problems": [str],
+    }
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("slug")

@@ -11,6 +11,7 @@ from lib.commands import ReportingCommand, add_json_argument
 
 class Command(ReportingCommand):
     help = "Create an access token with which a program reads a study through the API, and print it once; docs/api.md."
+    prints = {"token": str, "expires_at": str, "scopes": [str], "study": str, "user": str}
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("user", metavar="USER")

@@ -23,6 +23,7 @@ class Command(ReportingCommand):
         "Write a field's test cases: as CSV, JSONL or a spreadsheet (.xlsx), which import_items reads back unchanged; in the columns of the published "
         "BrainBench files; or as a folder that Hugging Face's datasets load."
     )
+    prints = {"items": int, "file": str, "format": str}
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--field", required=True, metavar="SLUG", help="field of research")

@@ -16,6 +16,7 @@ class Command(ReportingCommand):
         "Write a field's questions with their expert answers as CSV, JSONL, Parquet or a spreadsheet (.xlsx), in our columns or the published ones; "
         "import_questions reads them back unchanged."
     )
+    prints = {"questions": int, "file": str, "format": str}
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--field", required=True, metavar="SLUG", help="field of research")

@@ -15,6 +15,7 @@ from experiment.services.export.files import (
     record_export,
 )
 from lib.commands import ReportingCommand, add_json_argument, binary_output, output_file
+from lib.shapes import fields_of
 
 
 class Command(ReportingCommand):
@@ -22,6 +23,7 @@ class Command(ReportingCommand):
         "Write a study's judged trials, one row per trial, and a manifest next to the file; the codebook explains the "
         "columns, docs/participants.md the filters."
     )
+    prints = fields_of(Manifest) | {"file": str, "manifest": str}
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("study", metavar="SLUG")

@@ -9,7 +9,13 @@ from experiment.domain.questions.filling import TemplateFaultsError
 from experiment.imports.lines import filling_lines, question_lines
 from experiment.imports.read.questions import read_template
 from experiment.imports.read.rows import FileRefusedError, read_content
-from experiment.imports.report import filling_json, nothing_written, question_json
+from experiment.imports.report import (
+    FILLING_SHAPE,
+    QUESTION_SHAPE,
+    filling_json,
+    nothing_written,
+    question_json,
+)
 from experiment.imports.store.filling import Wanted, fill_template
 from experiment.imports.store.question_plans import QuestionOptions
 from experiment.imports.store.writing import PlanRefusedError, import_file
@@ -29,6 +35,7 @@ class Command(ReportingCommand):
         "its answer. Rows that conflict, or lack a value that the template needs, are omitted and listed. "
         "docs/questions.md explains how."
     )
+    prints = FILLING_SHAPE | QUESTION_SHAPE
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("table", type=Path, metavar="TABLE")

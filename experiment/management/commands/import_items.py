@@ -7,7 +7,7 @@ from django.db import transaction
 from experiment.imports.lines import item_lines
 from experiment.imports.read.items import Defaults
 from experiment.imports.read.rows import FileRefusedError, RowProblem, read_content
-from experiment.imports.report import item_json, nothing_written
+from experiment.imports.report import ITEM_SHAPE, item_json, nothing_written
 from experiment.imports.store.item_plans import ItemOptions, ItemPlan
 from experiment.imports.store.writing import PlanRefusedError, import_file
 from experiment.management.finding import find_user
@@ -27,6 +27,7 @@ class Command(ReportingCommand):
         "of them or none. "
         "docs/test-cases.md describes formats and columns. The exit status is 1 if there are problems."
     )
+    prints = ITEM_SHAPE
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("file", type=Path, metavar="FILE")

@@ -10,7 +10,7 @@ from django.db import transaction
 from experiment.imports.lines import question_lines
 from experiment.imports.read.questions import QuestionsFile
 from experiment.imports.read.rows import FileRefusedError, RowProblem, read_content
-from experiment.imports.report import nothing_written, question_json
+from experiment.imports.report import QUESTION_SHAPE, nothing_written, question_json
 from experiment.imports.store.question_plans import QuestionOptions
 from experiment.imports.store.writing import PlanRefusedError, import_file
 from experiment.management.finding import find_study, find_user
@@ -32,6 +32,7 @@ class Command(ReportingCommand):
         "Import questions with expert answers from a spreadsheet (.xlsx, .ods) or a CSV, JSONL or Parquet file into a field of "
         "research: either all of them or none. docs/questions.md describes the columns. The exit status is 1 if there are problems."
     )
+    prints = QUESTION_SHAPE | {"pinned?": int, "each?": int}
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("file", type=Path, metavar="FILE")

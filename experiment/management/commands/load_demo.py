@@ -7,12 +7,13 @@ from django.core.management.base import CommandError, CommandParser
 
 from experiment.imports.store.demo import SLUG, ensure_demo
 from experiment.services.item_choice import taken
-from experiment.simulation.run import Plan, ServiceDriver, count_flow, simulate
+from experiment.simulation.run import FlowCounts, Plan, ServiceDriver, count_flow, simulate
 from lib.commands import ReportingCommand, add_json_argument
 
 
 class Command(ReportingCommand):
     help = "Create or update the built-in demo study, open to anyone with its link."
+    prints = {"study": str, "url": str, "items": {str: int}, "simulated": FlowCounts}
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument(

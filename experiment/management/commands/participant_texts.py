@@ -24,6 +24,13 @@ class Command(ReportingCommand):
         "List the texts of a study's pages that are still English; write all as a PO file for translators, "
         "or load the study's own wording from one."
     )
+    prints = {
+        "study": str,
+        "language": str,
+        "own?": int,
+        "problems?": [str],
+        "untranslated": [str],
+    }
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("study", metavar="SLUG")

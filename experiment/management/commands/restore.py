@@ -22,10 +22,15 @@ from lib.backup.restoring import (
     verify,
 )
 from lib.commands import ReportingCommand, add_json_argument, table_lines
+from lib.shapes import Either
 
 
 class Command(ReportingCommand):
     help = "Restore a backup. With --verify, restore it to a temporary database, compare it, and report the differences."
+    prints = Either(
+        verify={"holds": bool, "differences": int},
+        restore={"migrated": [str], "files": int, "withdrawn": int, "holds": bool},
+    )
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("backup", type=Path, metavar="BACKUP", help="the folder of one backup")

@@ -10,6 +10,7 @@ from lib.commands import ReportingCommand, add_json_argument
 
 class Command(ReportingCommand):
     help = "Set who may take part in a study: draft, pilot, open or closed."
+    prints = {"study": str, "recruitment": str}
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("study", metavar="SLUG")

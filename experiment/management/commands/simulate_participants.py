@@ -32,6 +32,17 @@ class Command(ReportingCommand):
         "Simulate participants and print how evenly the test cases were judged. "
         "Earlier simulated participants of the study are removed first, unless --keep is given."
     )
+    prints = {
+        "study": str,
+        "arrival": str,
+        "policy": str,
+        "seed": int,
+        "exposures": {str: {"mean": float, "sd": float, "min": int, "max": int}},
+        "flow": FlowCounts,
+        "removed": int,
+        "without_advice": int,
+        "seconds": float,
+    }
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("slug")

@@ -9,6 +9,7 @@ from experiment.services.readiness import preflight
 from experiment.services.study_file import MAX_BYTES, as_bytes, create_from_file
 from lib.commands import ReportingCommand, add_json_argument
 from lib.files import read_regular
+from lib.shapes import Either
 
 
 class Command(ReportingCommand):
@@ -16,6 +17,7 @@ class Command(ReportingCommand):
         "Write a whole study as one JSON file (settings, rules, texts, test cases), or create a study from such a "
         "file. A new study is a draft without members."
     )
+    prints = Either(write={"file": str}, create={"study": str, "problems": [str]})
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("study", metavar="SLUG")

@@ -4,17 +4,20 @@ from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
+from experiment.domain.exclusion import Rules
 from experiment.management.finding import find_study
 from experiment.models import Participant, StudyVersion
 from experiment.services.counts import default_kind
 from experiment.services.study_versions import (
     ChangedParticipant,
     ChangedTrial,
+    Outcome,
     UnknownVersionError,
     VersionsCompared,
     compare_versions,
 )
 from lib.commands import ReportingCommand, add_json_argument, table_lines
+from lib.shapes import Either, fields_of
 
 # Whom a study's rules decide about
 DECIDED = [kind for kind in Participant.Kind.values if kind != Participant.Kind.IMPORTED]
@@ -24,6 +27,37 @@ class Command(ReportingCommand):
     help = (
         "List the versions of a study's rules, consent and test cases. With --compare, show the participants and "
         "trials whose exclusion differs between two versions, and the accuracy under both."
+    )
+    _side = {"number": int} | fields_of(Outcome)
+    prints = Either(
+        list={
+            "study": str,
+            "versions": [
+                {
+                    "number": int,
+                    "created_at": str,
+                    "made_by": str | None,
+                    "reason": str,
+                    "rules": Rules,
+                    "consent_version": int | None,
+                    "n_items": int,
+                    "items_sha256": str,
+                }
+            ],
+        },
+        compare={
+            "study": str,
+            "kind": str,
+            "rules": [{"rule": str, "before": Any, "after": Any}],
+            "consent_changed": bool,
+            "pay_changed": bool,
+            "items_added": [str],
+            "items_removed": [str],
+            "before": _side,
+            "after": _side,
+            "participants": [ChangedParticipant],
+            "trials": [ChangedTrial],
+        },
     )
 
     def add_arguments(self, parser: CommandParser) -> None:

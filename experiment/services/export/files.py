@@ -25,7 +25,7 @@ from experiment.services.export.release import about, release_of, released, rele
 from experiment.services.export.trials import completed, deciding, trials
 from experiment.services.export.values import HEADER, columns_of
 from experiment.services.reapplying import are_mixed, refuse_mixed_release
-from lib.code import code_version
+from lib.code import code_version, release
 from lib.files import atomic_file, write_file
 from lib.locks import snapshot
 from lib.table_files import Block, Digesting, TooLargeForSheetError, writing
@@ -38,7 +38,8 @@ PARTICIPANT, ITEM = HEADER.index("participant"), HEADER.index("item_key")
 class Manifest:
     """The content of an export; `sha256` is of the file's bytes, or of the trials of several.
 
-    rules_version: that says what is excluded. rules_mixed: but not of everybody yet. codebook, code: the versions of what columns mean, and of what wrote them.
+    rules_version: that says what is excluded. rules_mixed: but not of everybody yet. codebook, code: the versions of what columns mean, and of what wrote them;
+    release: the version of this project alone.
     released: what was coarsened and left out for the public, None where nothing was. files: the hashes of a data set's files; table_rows: how many rows these have.
     """
 
@@ -55,6 +56,7 @@ class Manifest:
     codebook: str
     code: str
     made_at: datetime
+    release: str = ""  # of exports from before 1.0.0
     rules_mixed: bool = False
     released: dict[str, Any] | None = None
     files: dict[str, str] = field(default_factory=dict)
@@ -184,6 +186,7 @@ class _Rows:
             sha256=sha256,
             codebook=export_columns.version(),
             code=code_version(),
+            release=release(),
             made_at=self.made_at,
             rules_mixed=are_mixed(self.study, self.query.kind, self.query.rules),
             released=about(self._released, self._read, self.form) if self._released else None,

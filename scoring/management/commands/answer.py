@@ -12,6 +12,7 @@ from lib.commands import table_lines
 from scoring.backends.registry import WRITERS, WRITING_HINTS
 from scoring.domain.generating import Finish
 from scoring.management.writing import (
+    RUN_SHAPE,
     WritingCommand,
     check_over,
     content_of,
@@ -30,6 +31,28 @@ from scoring.services.imported_answers import import_answers
 
 class Command(WritingCommand):
     help = "Have a language model answer a study's questions, or import answers from elsewhere."
+    prints = RUN_SHAPE | {
+        "model": str,
+        "questions": int,
+        "states": {str: int},
+        "states_by_category": [{"dimension": str, "category": str, "states": {str: int}}],
+        "costs": [
+            {
+                "model": str,
+                "questions": int,
+                "prompt_tokens": int,
+                "completion_tokens": int,
+                "thought_tokens": int,
+                "seconds": float,
+                "cost": float | None,
+                "prompt_tokens_per_1000": float | None,
+                "completion_tokens_per_1000": float | None,
+                "seconds_per_1000": float | None,
+                "cost_per_1000": float | None,
+            }
+        ],
+        "is_new?": bool,
+    }
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--study", metavar="SLUG", required=True)

@@ -10,9 +10,11 @@ from typing import Any
 from django.core.management.base import CommandError, CommandParser
 
 from lib.commands import ReportingCommand, StoppedError, add_json_argument, progress, table_lines
+from lib.shapes import Either
 from scoring.management.trainings import find_corpus
 from scoring.models import Corpus
 from scoring.services.training.corpora import (
+    Added,
     add_source,
     build_corpus,
     collected,
@@ -22,7 +24,7 @@ from scoring.services.training.corpora import (
 from scoring.training.corpus.document import CorpusError
 from scoring.training.corpus.entrez import sources
 from scoring.training.corpus.entrez.fetch import Order, opened
-from scoring.training.corpus.manifest import EXCLUDED, open_corpus
+from scoring.training.corpus.manifest import EXCLUDED, Excluded, open_corpus
 from scoring.training.corpus.read.local import Reading
 from scoring.training.corpus.unwanted import ENGLISH, plain_language
 
@@ -342,6 +344,26 @@ PARTS: Mapping[str, tuple[str, Callable[[CommandParser], object], Run]] = {
 
 class Command(ReportingCommand):
     help = "Gather a field's literature, and build a corpus for training from it."
+    prints = Either(
+        fetch={
+            "sources": [{str: Any}],
+            "new": int,
+            "without_text": int,
+            "books": int,
+            "problems": [str],
+            "documents": int,
+        },
+        add={"added": [Added]},
+        build={
+            "name": str,
+            "sha256": str,
+            "folder": str,
+            "manifest": {str: Any},
+            "test_cases": [Excluded],
+        },
+        list={"built": [{"name": str, "sha256": str, "manifest": {str: Any}}], "collected": [str]},
+        check={"test_cases": [Excluded]},
+    )
 
     def add_arguments(self, parser: CommandParser) -> None:
         actions = parser.add_subparsers(dest="action", metavar="|".join(PARTS), required=True)

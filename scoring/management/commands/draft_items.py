@@ -12,6 +12,7 @@ from experiment.management.importing import add_sheet
 from experiment.models import ResearchField
 from lib.jobs import leases
 from scoring.management.writing import (
+    RUN_SHAPE,
     WritingCommand,
     check_over,
     content_of,
@@ -28,6 +29,12 @@ from scoring.services.drafting.sources import SourceAbstract, of_fetched, of_tab
 
 class Command(WritingCommand):
     help = "Have a language model draft test cases from abstracts; people decide on the drafts."
+    prints = RUN_SHAPE | {
+        "states": {str: int},
+        "drafts": [
+            {"row": int, "state": str, "item": str | None, "attempts": int, "problems": [str]}
+        ],
+    }
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument(

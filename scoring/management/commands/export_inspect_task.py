@@ -18,6 +18,15 @@ from scoring.services.choosing.prompts import PROMPTS
 
 class Command(ReportingCommand):
     help = "Write a study's test cases as a task for Inspect, in which a model chooses in words."
+    prints = {
+        "folder": str,
+        "task": str,
+        "prompt": str,
+        "layout": str,
+        "items": int,
+        "documents": int,
+        "examples": int,
+    }
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("folder", type=Path, metavar="DIR")

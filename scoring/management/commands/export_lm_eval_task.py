@@ -5,6 +5,7 @@ from typing import Any
 from django.core.management.base import CommandError, CommandParser
 
 from lib.commands import ReportingCommand
+from lib.shapes import Either
 from scoring.domain.choosing.showing import LAYOUTS
 from scoring.domain.conditions import CONDITIONS
 from scoring.lm_eval import choice_tasks, task
@@ -31,6 +32,11 @@ OF_CHOICE = {"layout": LAYOUTS[0], "examples": 0}
 
 class Command(ReportingCommand):
     help = "Write a study's test cases as a task folder for lm-evaluation-harness."
+    _written = {"folder": str, "task": str, "prompt": str, "items": int, "documents": int}
+    prints = Either(
+        perplexity=_written | {"condition": str},
+        choice=_written | {"layout": str, "examples": int},
+    )
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("folder", type=Path, metavar="DIR")

@@ -8,6 +8,7 @@ from experiment.management.finding import find_study
 from scoring.domain.backend import ScoringError
 from scoring.domain.grading.rubric import Fate, Rubric
 from scoring.management.writing import (
+    RUN_SHAPE,
     WritingCommand,
     check_over,
     content_of,
@@ -25,6 +26,11 @@ ALL = "all"
 
 class Command(WritingCommand):
     help = "Have a judge grade a study's answers by a rubric. If a grade cannot be read, it is requested once more; after that, it is counted as unparsed."
+    prints = RUN_SHAPE | {
+        "judge": str,
+        "identity": {str: Any},
+        "models": {str: {"n": int} | {str(fate): int for fate in Fate}},
+    }
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--study", metavar="SLUG", required=True)

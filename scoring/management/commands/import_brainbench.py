@@ -4,10 +4,13 @@ from typing import Any
 from django.core.management.base import CommandError, CommandParser
 
 from experiment.imports.lines import problem_lines
-from experiment.imports.store.published import ImportRefusedError
+from experiment.imports.read.tables import Problem
+from experiment.imports.report import ImportReport
+from experiment.imports.store.published import Created, ImportRefusedError
 from experiment.models import Item
 from lib.commands import ReportingCommand, add_json_argument
 from lib.confined import ConfinedError
+from lib.shapes import fields_of
 from scoring.imports.read.everything import MOST_PROBLEMS
 from scoring.imports.reading import everything_in
 from scoring.imports.report import make_full_report
@@ -19,6 +22,22 @@ class Command(ReportingCommand):
         "Import the published BrainBench test cases, trials and language models' results from a copy of the public "
         "results repository. All or nothing; running it again changes nothing."
     )
+    prints = fields_of(ImportReport) | {
+        "problems": [fields_of(Problem) | {"text": str}],
+        "created": fields_of(Created) | {"models": int, "runs": int, "scores": int},
+        "models": [
+            {
+                "name": str,
+                "display_name": str,
+                "is_of_paper": bool,
+                "n_items?": int,
+                "n_correct?": int,
+                "accuracy?": float,
+                "sem?": float,
+            }
+        ],
+        "runs": {str: int},
+    }
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("directory", metavar="DIR", type=Path, help="the copy's top folder")

@@ -7,14 +7,16 @@ from django.core.management.base import CommandParser
 from experiment.management.finding import find_study
 from experiment.management.importing import add_sheet
 from lib.commands import add_json_argument
+from lib.shapes import fields_of
 from scoring.management.writing import ModelCommand, content_of, import_lines, unread_lines
 from scoring.services.choosing import runs
 from scoring.services.choosing.imports import import_choices
-from scoring.services.choosing.summary import summarise
+from scoring.services.choosing.summary import Choices, summarise
 
 
 class Command(ModelCommand):
     help = "Import the choices that a model made elsewhere between the versions of a study's test cases."
+    prints = {"run": int, "is_new": bool, "model": str} | fields_of(Choices)
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument(

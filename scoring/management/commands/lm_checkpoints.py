@@ -31,6 +31,24 @@ Status = ScoringRun.Status
 
 class Command(ReportingCommand):
     help = "Score the saved steps of a training on a study's test cases. Steps that have been scored are not scored again."
+    prints = {
+        "training": int,
+        "model": str,
+        "study": str,
+        "checkpoints": [
+            {
+                "step": int,
+                "tokens": int,
+                "held_out_loss": float | None,
+                "run": int,
+                "n": int,
+                "accuracy": float,
+                "sem": float,
+                "ppl_original": float,
+                "ppl_altered": float,
+            }
+        ],
+    }
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("training", help="number of the training, or the name of its model")

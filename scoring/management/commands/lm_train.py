@@ -8,6 +8,7 @@ from django.db import transaction
 from experiment.services import work
 from lib.commands import ReportingCommand, StoppedError, add_json_argument, progress
 from lib.jobs import leases
+from lib.shapes import Either, OrNull, fields_of
 from scoring.demo_lm import MODEL_FOLDER
 from scoring.demo_lm import NAME as DEMO_NAME
 from scoring.management.trainings import (
@@ -33,6 +34,28 @@ class Command(ReportingCommand):
     help = (
         "Train a language model on a corpus: an adapter (lora), all weights (full), or a new model (scratch). Use "
         "`accelerate launch manage.py lm_train …` for several devices."
+    )
+    prints = Either(
+        train={
+            "training": int,
+            "name": str,
+            "status": str,
+            "folder": str,
+            "output": str,
+            "manifest": {str: Any},
+        },
+        dry_run=fields_of(TrainingSettings)
+        | {
+            "tokens_per_step": int,
+            "parameters": int,
+            "trainable_parameters": int,
+            "memory": {str: int},
+            "amount": OrNull({str: int}),
+            "measured": OrNull({str: Any}),
+            "step_s": float | None,
+            "tokens_per_s": float | None,
+            "hours": float | None,
+        },
     )
 
     def add_arguments(self, parser: CommandParser) -> None:

@@ -6,7 +6,7 @@ from django.core.management.base import CommandError, CommandParser
 from experiment.management.finding import find_study
 from lib.commands import ReportingCommand, add_json_argument
 from scoring.domain.backend import ScoringError
-from scoring.services.made_up import make_up
+from scoring.services.made_up import Stored, make_up
 
 
 class Command(ReportingCommand):
@@ -14,6 +14,7 @@ class Command(ReportingCommand):
         "Store simulated answers and grades for a demonstration study, to show what results look like. Repeating the "
         "command changes nothing."
     )
+    prints = Stored
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("study", metavar="SLUG")

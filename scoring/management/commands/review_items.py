@@ -6,6 +6,7 @@ from django.db import transaction
 from experiment.models import Review
 from lib.jobs import leases
 from scoring.management.writing import (
+    RUN_SHAPE,
     WritingCommand,
     check_over,
     content_of,
@@ -21,6 +22,7 @@ from scoring.services import model_reviews
 class Command(WritingCommand):
     help = "Have a language model review a field's test cases in review. People see its verdict after their own."
     generator_flag = "--reviewer"
+    prints = RUN_SHAPE | {"reviews": [{"item": str, "verdict": str, "finish": str}]}
 
     def handle(self, *args: Any, **options: Any) -> None:
         research_field, asked = find_field(options), read_asked(options)

@@ -12,10 +12,16 @@ from experiment.models import Item
 from lib.commands import table_lines
 from lib.jobs import leases
 from lib.jobs.leases import renew_connection
+from lib.shapes import Either
 from scoring.domain.conditions import CONDITIONS
 from scoring.management.asked_models import ALL_WORDS
-from scoring.management.choosing import ChoosingCommand, refuse_choice_options
-from scoring.management.results import TEXTS, as_json, run_lines, score_lines, unscored_of
+from scoring.management.choosing import (
+    CHOICE_RUN_SHAPE,
+    FORECAST_SHAPE,
+    ChoosingCommand,
+    refuse_choice_options,
+)
+from scoring.management.results import OF_ONE, TEXTS, as_json, run_lines, score_lines, unscored_of
 from scoring.management.scoring_command import ScoringCommand
 from scoring.management.workers import PER_GPU, gpus
 from scoring.management.writing import numbers_of
@@ -38,6 +44,47 @@ class Command(ScoringCommand, ChoosingCommand):
 
     name_flag = "--name"
     words = ALL_WORDS
+    prints = Either(
+        study=OF_ONE,
+        several={
+            "results": [
+                {"model": str, "model_args": {str: str}, "prompt": str, "error?": str}
+                | {
+                    f"{name.removesuffix('?')}?": shape
+                    for name, shape in OF_ONE.items()
+                    if name != "model"
+                }
+            ]
+        },
+        ls={
+            "runs": [
+                {
+                    "run": int,
+                    "study": str,
+                    "corpus": str,
+                    "model": str,
+                    "settings": str,
+                    "backend": str,
+                    "condition": str,
+                    "prompt": str,
+                    "source": str,
+                    "seed": int | None,
+                    "limit": int | None,
+                    "status": str,
+                    "done": int,
+                    "total": int,
+                    "error": str,
+                    "created_at": str,
+                    "n_items": int,
+                    "accuracy": float | None,
+                }
+            ]
+        },
+        adapters={"runs": [{"kind": str, "run": int, "model": str, "adapter": str}]},
+        rm={"removed": [int]},
+        choice={"runs": [CHOICE_RUN_SHAPE]},
+        choice_dry_run={"runs": [FORECAST_SHAPE]},
+    )
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("action", nargs="?", choices=("ls", "rm"))

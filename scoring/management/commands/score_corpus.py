@@ -4,11 +4,15 @@ from typing import Any
 from django.core.management.base import CommandError, CommandParser
 
 from experiment.management.finding import find_study
+from lib.shapes import OrNull
 from scoring.management.asked_models import asked_models, asked_prompts
 from scoring.management.results import rate, unscored_lines
 from scoring.management.scoring_command import ScoringCommand, unscored_rows
 from scoring.services.summary import KnownTexts, summarise_corpus
 from scoring.services.texts import describe_corpus
+
+# Of zlib bytes / perplexity of each text
+RATIO_SHAPE = {"n": int, "q1": float, "median": float, "q3": float}
 
 
 class Command(ScoringCommand):
@@ -18,6 +22,18 @@ class Command(ScoringCommand):
         "memorised (--anchor)."
     )
     default_prompt = "none"
+    _beside = {"run": int, "prompt": str, "ratio": OrNull(RATIO_SHAPE)}
+    prints = {
+        "model": str,
+        "corpus": str,
+        "anchor": bool,
+        "run": int,
+        "tokens_per_s": float | None,
+        "ratio": OrNull(RATIO_SHAPE),
+        "study": OrNull({"study": str} | _beside),
+        "anchors": [{"corpus": str} | _beside],
+        "unscored": [{"name": str, "reason": str}],
+    }
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument(

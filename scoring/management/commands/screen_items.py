@@ -20,6 +20,12 @@ class Command(ModelCommand):
         "Have a language model score a field's drafts and test cases in review, to show their difficulty to members "
         "who may see it."
     )
+    prints = {
+        "model": str,
+        "screened": [
+            {"item": str, "ppl_original": float, "ppl_altered": float, "difficulty": float}
+        ],
+    }
 
     def add_arguments(self, parser: CommandParser) -> None:
         add_field_arguments(parser)

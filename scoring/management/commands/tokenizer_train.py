@@ -13,6 +13,14 @@ from scoring.training.settings import TrainingError
 
 class Command(ReportingCommand):
     help = "Train a byte-level BPE tokenizer like GPT-2's on a corpus, for models from scratch."
+    prints = {
+        "output": str,
+        "corpus": str,
+        "corpus_sha256": str,
+        "tokens": int,
+        "bytes_per_token": float,
+        "sha256": str,
+    }
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--corpus", required=True, metavar="NAME")

@@ -15,6 +15,24 @@ class Command(ReportingCommand):
         "Train the demonstration model from scratch on the project's own corpus, in minutes on one CPU core. The same "
         "options on the same machine give the same bytes."
     )
+    prints = {
+        "output": str,
+        "wall_s": float,
+        "cpu_s": float,
+        "name": str,
+        "label": str,
+        "about": str,
+        "licence": str,
+        "made_by": str,
+        "parameters": int,
+        "corpus": {str: str | int},
+        "recipe": {str: float},
+        "best_step": int,
+        "losses": {str: Any},
+        "versions": {str: str},
+        "processor": str,
+        "files": {str: {"bytes": int, "sha256": str}},
+    }
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument(

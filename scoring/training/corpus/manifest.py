@@ -13,6 +13,7 @@ from typing import Any, Literal
 
 import pyarrow.parquet as pq
 
+from lib.code import release
 from lib.files import sha256_of, write_file
 from scoring.training.corpus.document import CorpusError
 
@@ -132,15 +133,16 @@ class BuiltCorpus:
 
 def write_manifest(folder: Path, manifest: Manifest) -> str:
     """Write it whole or not at all; return the corpus's identity."""
-    about = {"format": FORMAT, "version": VERSION, **asdict(manifest)}
+    about = {"format": FORMAT, "version": VERSION, "release": release(), **asdict(manifest)}
     text = json.dumps(about, indent=2, ensure_ascii=False) + "\n"
     write_file(folder / MANIFEST, text)
     return _identity(about)
 
 
 def _identity(about: Mapping[str, Any]) -> str:
-    """The same for the same corpus, whenever it was built and however it is called."""
-    lasting = {name: value for name, value in about.items() if name not in ("name", "created")}
+    """The same for the same corpus, whenever it was built, by whichever release, and however it is called."""
+    passing = ("release", "name", "created")
+    lasting = {name: value for name, value in about.items() if name not in passing}
     return hashlib.sha256(json.dumps(lasting, sort_keys=True).encode()).hexdigest()
 
 
@@ -156,6 +158,7 @@ def open_corpus(folder: Path) -> BuiltCorpus:
         identity = _identity(found)
         if (found.pop("format"), found.pop("version")) != (FORMAT, VERSION):
             raise ValueError("another format")
+        found.pop("release", None)
         files, sources = (
             {name: File(**facts) for name, facts in found.pop(kind).items()}
             for kind in ("files", "sources")

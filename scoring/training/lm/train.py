@@ -16,6 +16,7 @@ from typing import Any
 import torch
 from transformers import TrainingArguments
 
+from lib.code import release
 from lib.files import sha256_of, write_file
 from scoring.backends.causal_lm.loading import quiet
 from scoring.backends.tokenizers import tokenizer_hash
@@ -149,6 +150,7 @@ def train(
         tokens_left_out=rows.remainder,
         held_out_tokens=len(held_out.ids),
         versions={
+            "brainbench-live": release(),
             "python": platform.python_version(),
             "device": torch.cuda.get_device_name(args.device) if is_cuda else "CPU",
             **{library: version(library) for library in LIBRARIES},

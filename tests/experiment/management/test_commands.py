@@ -6,7 +6,7 @@ from io import StringIO
 import pytest
 from django.core.management import CommandError, call_command
 
-from tests.factories import make_study
+from tests.factories import make_question, make_research_field, make_study, make_user
 
 
 @pytest.mark.both
@@ -20,6 +20,13 @@ from tests.factories import make_study
         ("set_recruitment memory pilot", False),
         ("chores exclusions nowhere", True),
         ("chores exclusions memory", False),
+        ("chores recruitment-ids", False),
+        ("chores withdrawals", False),
+        ("chores counters", False),
+        ("chores trail", False),
+        ("choose_items memory --collection any", False),
+        ("choose_questions memory --field cooking --each 1", False),
+        ("create_token ruth --study memory", False),
         ("create_study no/slug", True),
         ("create_study ours --items nowhere", True),
         ("study_versions nowhere", True),
@@ -30,7 +37,8 @@ from tests.factories import make_study
     ],
 )
 def test_success_and_failure_are_one_json_object(line: str, fails: bool) -> None:
-    make_study()
+    make_user("ruth", make_study())
+    make_question(field=make_research_field().name)
     out, error = StringIO(), None
     try:
         call_command(*line.split(), "--json", stdout=out, stderr=StringIO())
