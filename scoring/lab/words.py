@@ -62,6 +62,7 @@ def step(job: Job) -> str:
 def foretold(found: Forecast) -> str:
     """The cost of a run before it starts: the most, the time, and what is expected.
 
+    >>> from scoring.domain.generating import Usage
     >>> foretold(Forecast("m", 8, Usage(900, 400), None, None))
     'This takes 8 requests, if none has to be repeated. The model reads at most about 900 tokens and writes at most about 400.'
     """
