@@ -1,4 +1,7 @@
-"""Take docs/screenshots anew, of the demo study on a scratch database: .venv/bin/python scripts/take_screenshots.py"""
+"""Take docs/screenshots anew, on scratch databases: .venv/bin/python scripts/take_screenshots.py
+
+Those of the demo study are taken here, and those of a first study by its browser test on its way.
+"""
 
 import json
 import os
@@ -150,6 +153,8 @@ def main() -> None:
     FOLDER.mkdir(parents=True, exist_ok=True)
     finder = [sys.executable, str(ROOT / "scripts" / "find_browser.py")]
     browser = subprocess.run(finder, capture_output=True, text=True, check=True).stdout.strip()
+    journey = [sys.executable, "-m", "pytest", "-q", "tests/browser/test_first_study.py"]
+    subprocess.run(journey, cwd=ROOT, env={**os.environ, "SCREENSHOTS": str(FOLDER)}, check=True)
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         site = SiteServer(Path(folder))
         os.environ.update(site.environment, DJANGO_ALLOW_ASYNC_UNSAFE="1")

@@ -82,13 +82,15 @@ class InspectGenerator(Remote):
         self._policy = before_an_answer(options.policy)
         if options.base_url:
             address = allowed_address(options.base_url)
+            listed, elsewhere = address.listed, f"in {KEYS_VARIABLE}"
             key, server = key_of(address) or "none", f"The server at {address.origin}"
             environment = passed_on(os.environ, "")
         else:
-            listed = allowed_provider(options.provider)
+            listed, elsewhere = allowed_provider(options.provider), "in the environment"
             # Else Inspect takes the key from the provider's own variables
             key, server = listed.key if listed else "", f"The provider {options.provider}"
             environment = passed_on(os.environ, options.provider)
+        self._key_place = "on the page Model servers" if listed and listed.key else elsewhere
         begin = {
             "model": options.model,
             "base_url": options.base_url,
@@ -190,6 +192,10 @@ class InspectGenerator(Remote):
             return ScoringError(
                 f"{self._server} leads to another one ({said}), to which texts may not be sent."
             )
+        if told["kind"] == "RedirectedError":
+            return ScoringError(
+                f"{self._server} redirects to another one. Redirects are not followed."
+            )
         is_spent = status == TOO_MANY and not told["is_transient"]
         if is_spent:
             return ScoringError(f"{self._server} does not accept further requests (429: {said}).")
@@ -199,13 +205,8 @@ class InspectGenerator(Remote):
         if told["is_connection"] or told["is_transient"]:
             return RetryableError(f"cannot be reached: {said}", is_reached=False)
         if status == UNAUTHORIZED:
-            where = KEYS_VARIABLE if self._options.base_url else "the environment"
             return ScoringError(
-                f"{self._server} needs a key, but it does not accept the one in {where} (401: {said})."
-            )
-        if 300 <= status < 400:
-            return ScoringError(
-                f"{self._server} redirects to another one. Redirects are not followed."
+                f"{self._server} needs a key, but it does not accept the one {self._key_place} (401: {said})."
             )
         if not status:
             return NoAnswerError(f"{self._server} could not be asked ({told['kind']}: {said}).")

@@ -11,6 +11,7 @@ import os
 import socket
 import sys
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from contextvars import ContextVar
 from functools import wraps
 from importlib import import_module
@@ -20,6 +21,7 @@ from urllib.parse import urlsplit
 
 LONGEST = 2**24  # bytes of a line
 SAID = 2000  # characters of an error
+REDIRECTS = frozenset([300, 301, 302, 303, 305, 307, 308])
 # The SDKs of these send a request again by themselves unless they are told not to
 TOLD_NOT_TO_RETRY = frozenset(
     [
@@ -40,6 +42,10 @@ _headers: ContextVar[dict[str, str]] = ContextVar("headers")
 
 class ElsewhereError(Exception):
     """A request would have left for another server than the one that is allowed."""
+
+
+class RedirectedError(Exception):
+    """A server redirects. Some SDKs would follow, and send the key along."""
 
 
 def main() -> None:
@@ -92,6 +98,7 @@ def _open(begin: Mapping[str, Any]) -> Any:
     from inspect_ai.model import GenerateConfig, get_model
 
     _keep_to(begin["base_url"])
+    _send_once()
     # To write a provider's cache costs more than to read a prompt
     config = GenerateConfig(
         max_retries=0,
@@ -100,6 +107,10 @@ def _open(begin: Mapping[str, Any]) -> Any:
         cache_prompt=False,
     )
     provider = begin["model"].partition("/")[0]
+    if provider == "bedrock" and begin["api_key"]:
+        os.environ["AWS_BEARER_TOKEN_BEDROCK"] = begin[
+            "api_key"
+        ]  # else its SDK signs, by AWS_ACCESS_KEY_ID
     options = {"max_retries": 0} if provider in TOLD_NOT_TO_RETRY else {}
     return get_model(
         begin["model"],
@@ -152,16 +163,22 @@ def _failure(model: Any, error: Exception) -> dict[str, Any]:
         cause = inner
     names = {kind.__name__ for kind in type(cause).__mro__}
     response, code = getattr(cause, "response", None), getattr(cause, "code", None)
-    status_code = getattr(cause, "status_code", None)
+    if isinstance(response, dict):  # botocore's
+        code = response.get("Error", {}).get("Code")
+        status_code = response.get("ResponseMetadata", {}).get("HTTPStatusCode")
+    else:
+        status_code = getattr(cause, "status_code", None)
     told = (status_code, getattr(response, "status_code", None), code)
     status = next((n for n in told if isinstance(n, int)), 0)
     decision = model.api.should_retry(cause) if model is not None else False
     _note(getattr(response, "headers", None) or {})
+    _note(_pause_in_body(cause))
+    stopped = _stopped(cause)
     return {
-        "kind": "ElsewhereError" if _is_elsewhere(cause) else type(cause).__name__,
+        "kind": type(stopped or cause).__name__,
         "status": status,
         "code": code if isinstance(code, str) else "",
-        "says": _said(cause)[:SAID],
+        "says": (str(stopped) if stopped else _said(cause))[:SAID],
         "is_transient": bool(decision),
         "is_connection": any("Connect" in name for name in names),
     }
@@ -169,19 +186,35 @@ def _failure(model: Any, error: Exception) -> dict[str, Any]:
 
 def _said(error: BaseException) -> str:
     """The provider's own words, where its SDK keeps them apart."""
-    body = getattr(error, "body", None)
+    response, body = getattr(error, "response", None), getattr(error, "body", None)
+    if isinstance(response, dict):  # botocore's
+        return str(response.get("Error", {}).get("Message") or error)
+    if isinstance(body, str):  # Mistral's
+        with suppress(ValueError):
+            body = json.loads(body)
     for place in (body.get("error"), body) if isinstance(body, dict) else ():
         if isinstance(place, dict) and isinstance(place.get("message"), str):
             return str(place["message"])
-    return str(getattr(error, "message", "") or error)
+    inner = getattr(getattr(error, "error", None), "message", None)  # Azure's
+    return str(inner or getattr(error, "message", "") or error)
 
 
-def _is_elsewhere(error: BaseException | None) -> bool:
-    while error is not None:
-        if isinstance(error, ElsewhereError):
-            return True
+def _stopped(error: BaseException | None) -> BaseException | None:
+    """The error by which a request was stopped here, under those that SDKs make of it."""
+    while error is not None and not isinstance(error, ElsewhereError | RedirectedError):
         error = error.__cause__ or error.__context__
-    return False
+    return error
+
+
+def _pause_in_body(error: BaseException) -> Mapping[str, str]:
+    """The pause that Google asks for, as a header: it has none for it."""
+    told = getattr(error, "details", None)
+    told = told.get("error", told) if isinstance(told, dict) else {}
+    for detail in told.get("details") or ():
+        delay = detail.get("retryDelay") if isinstance(detail, dict) else None
+        if isinstance(delay, str) and delay.endswith("s"):
+            return {"retry-after": delay[:-1]}
+    return {}
 
 
 def _note(headers: Mapping[str, str]) -> None:
@@ -191,16 +224,29 @@ def _note(headers: Mapping[str, str]) -> None:
         _headers.get({}).update(found, date=told.get("date", ""))
 
 
+def _send_once() -> None:
+    """Let the SDKs of Bedrock and Azure AI send a request once, who are not told so by the options of a model."""
+    os.environ["AWS_MAX_ATTEMPTS"] = "1"
+    with suppress(ImportError):
+        import_module("azure.core.pipeline.policies").AsyncRetryPolicy.is_retry = _never
+
+
+def _never(*_: Any) -> bool:
+    return False
+
+
 def _keep_to(base_url: str) -> None:
     """No redirect is followed, and where an address is given, no request leaves for another; whatever SDK asks."""
     for name in ("httpx", "httpx2"):
-        try:
+        with suppress(ImportError):
             http = import_module(name)
-        except ImportError:
-            continue
-        allowed = _origin(http.URL(base_url)) if base_url else None
-        http.AsyncClient.send = _kept(http.AsyncClient.send, allowed)
-        http.Client.send = _refused if base_url else _kept_at_once(http.Client.send)
+            allowed = _origin(http.URL(base_url)) if base_url else None
+            http.AsyncClient.send = _kept(http.AsyncClient.send, allowed)
+            http.Client.send = _refused if base_url else _kept_at_once(http.Client.send)
+    with suppress(ImportError):
+        session = import_module("aiohttp").ClientSession
+        allowed = _origin(import_module("yarl").URL(base_url)) if base_url else None
+        session._request = _kept_in_session(session._request, allowed)
     socket.getaddrinfo = _outside(socket.getaddrinfo, urlsplit(base_url).hostname)
 
 
@@ -216,6 +262,7 @@ def _kept(send: Any, allowed: Any) -> Any:
             raise ElsewhereError(request.url.host)
         response = await send(self, request, **options | {"follow_redirects": False})
         _note(response.headers)
+        _check_answered(response.status_code)
         return response
 
     return kept
@@ -224,9 +271,32 @@ def _kept(send: Any, allowed: Any) -> Any:
 def _kept_at_once(send: Any) -> Any:
     @wraps(send)
     def kept(self: Any, request: Any, **options: Any) -> Any:
-        return send(self, request, **options | {"follow_redirects": False})
+        response = send(self, request, **options | {"follow_redirects": False})
+        _check_answered(response.status_code)
+        return response
 
     return kept
+
+
+def _kept_in_session(request: Any, allowed: Any) -> Any:
+    """As `_kept`, in aiohttp, by which Google's, Azure's and Amazon's SDKs ask."""
+
+    @wraps(request)
+    async def kept(self: Any, method: str, url: Any, **options: Any) -> Any:
+        whole = self._build_url(url)
+        if allowed is not None and _origin(whole) != allowed:
+            raise ElsewhereError(whole.host)
+        response = await request(self, method, url, **options | {"allow_redirects": False})
+        _note(response.headers)
+        _check_answered(response.status)
+        return response
+
+    return kept
+
+
+def _check_answered(status: int) -> None:
+    if status in REDIRECTS:
+        raise RedirectedError(str(status))
 
 
 def _refused(self: Any, request: Any, **options: Any) -> Any:

@@ -248,12 +248,12 @@ PROVIDERS = frozenset(
         "together",
     ]
 )
-# Of these, those whose SDK speaks through httpx, so that a request to another address than the given one can be stopped
-WITH_ADDRESS = PROVIDERS.difference(
-    ["azureai", "bedrock", "cloudflare", "google", "grok", "hf-inference-providers"]
-)
-# A name may have another company's service between the provider and the model
+# Of these, those that are reached with an address and a key alone, through httpx or aiohttp, so that a request to another
+# address than the given one can be stopped
+WITH_ADDRESS = PROVIDERS.difference(["bedrock", "cloudflare", "grok", "hf-inference-providers"])
+# A name may have another company's service between the provider and the model; some need more than an address and a key
 SERVICES = frozenset({"azure", "bedrock", "vertex"})
+SIGNED = ("bedrock", "vertex")
 
 
 @dataclass(frozen=True)
@@ -306,7 +306,7 @@ def read_inspect_options(args: Mapping[str, str]) -> InspectOptions:
             f"{', '.join(sorted(PROVIDERS))}."
         )
     provider, base_url = inspect_provider(args), args.get("base_url", "")
-    if base_url and (name not in WITH_ADDRESS or provider.endswith(tuple(SERVICES))):
+    if base_url and (name not in WITH_ADDRESS or provider.endswith(SIGNED)):
         raise ScoringError(
             f"base_url cannot be given for {provider}. Leave it out, and set the address in the environment, by the variable of "
             "that provider."

@@ -1,6 +1,7 @@
 """A study's pages of models' answers: which models answered its questions, at what cost, and what they said."""
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 from urllib.parse import urlencode
 
@@ -127,12 +128,10 @@ def start(request: HttpRequest, study: Study) -> HttpResponse:
             name: form.cleaned_data[name]
             for name in ("name", "instructions", "limit", "asks_confidence")
         }
+        make = partial(asked_answers.answering_run, study, form.asked, by=user, **about)
         with refused(form, ScoringError):
-            return redirect(
-                asked_answers.start(
-                    asked_answers.answering_run(study, form.asked, by=user, **about), user
-                )
-            )
+            if not form.foretells(asked_answers.forecast, make):
+                return redirect(asked_answers.start(make(), user))
     return _page(request, study, form)
 
 

@@ -29,7 +29,6 @@ from scoring.models.choices import IS_READ, UNPARSED
 from scoring.services import data_set
 from scoring.services.asking.settings import Asked
 from scoring.services.choosing import prompts, runs
-from scoring.services.choosing.forecast import forecast
 from scoring.services.choosing.imports import store_choices
 from scoring.services.choosing.likelihood import without_thinking
 from scoring.services.choosing.summary import READ, Choices, summarise
@@ -38,7 +37,6 @@ from scoring.services.data_set import CHOICES
 MOST_BYTES = 10 * 1024 * 1024  # a page reads it
 STATES: dict[str, Any] = {READ: "answered", UNPARSED: "not readable"}
 STATES |= {finish.value: end for finish, end in ENDS.items()}
-ASKS = "count"  # by the button that asks five questions
 PROMPTS = (
     ("default", "as participants are told"),
     (prompts.REASONING, "the same, with reasoning before the answer (only models that write)"),
@@ -196,11 +194,8 @@ def start(request: HttpRequest, study: Study) -> HttpResponse:
     if form.is_valid():
         user = user_of(request)
         with refused(form, ScoringError):
-            if "forecast" in request.POST:
-                asks = request.POST["forecast"] == ASKS
-                found = forecast(partial(form.draft, study), asks=asks)
-                return _page(request, study, form, forecast=found)
-            return redirect(runs.start(form.draft(study, by=user), user))
+            if not form.foretells(runs.forecast, partial(form.draft, study, by=user)):
+                return redirect(runs.start(form.draft(study, by=user), user))
     return _page(request, study, form)
 
 

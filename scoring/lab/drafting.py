@@ -1,5 +1,6 @@
 """A field's pages about the help of language models: what was drafted and reviewed, and the forms that ask for more."""
 
+from functools import partial
 from typing import Any
 
 from django import forms
@@ -128,16 +129,24 @@ def start(request: HttpRequest, research_field: ResearchField) -> HttpResponse:
         user = user_of(request)
         for said in changed_of_pasted(form.cleaned_data["pasted"]):
             messages.info(request, said)
+        make = partial(
+            drafting_runs.draft_run,
+            research_field,
+            form.abstracts,
+            form.asked,
+            instructions=told,
+            repairs=repairs,
+            by=user,
+        )
+
+        def stored() -> DraftingRun:
+            return drafting_runs.store(make(), form.abstracts)
+
         with refused(form, ScoringError):
-            run = drafting_runs.draft_run(
-                research_field,
-                form.abstracts,
-                form.asked,
-                instructions=told,
-                repairs=repairs,
-                by=user,
-            )
-            return redirect(drafting_runs.start(run, form.abstracts, user))
+            if not form.foretells(drafting_runs.forecast, stored):
+                return redirect(drafting_runs.start(make(), form.abstracts, user))
+            if form.cleaned_data["file"]:
+                form.foretold += " Choose the file again before you start."
     return _page(request, research_field, form=form)
 
 
@@ -147,10 +156,13 @@ def review(request: HttpRequest, research_field: ResearchField) -> HttpResponse:
     form = ReviewingForm(request.POST, user=user_of(request))
     if form.is_valid():
         user, told = user_of(request), form.cleaned_data["instructions"]
+        make = partial(
+            model_reviews.review_run, research_field, form.asked, instructions=told, by=user
+        )
         with refused(form, ScoringError):
-            run = model_reviews.review_run(research_field, form.asked, instructions=told, by=user)
-            model_reviews.start(run, user)
-            return redirect("lab:drafting", research_field.slug)
+            if not form.foretells(model_reviews.forecast, make):
+                model_reviews.start(make(), user)
+                return redirect("lab:drafting", research_field.slug)
     return _page(request, research_field, review_form=form)
 
 

@@ -24,8 +24,10 @@ from scoring.backends.opening import check_server
 from scoring.backends.registry import SCORERS, WRITERS, Place, kind_of, known_kind, place_of
 from scoring.domain.backend import ScoringError
 from scoring.domain.prompts import PLACEHOLDER, Prompt, PromptError
+from scoring.lab import words
 from scoring.lab.server_choice import ServerChoice
 from scoring.models import ScoringRun
+from scoring.services.asking.forecast import Forecast
 from scoring.services.asking.settings import Asked
 from scoring.services.runs import DEFAULT_SEED
 
@@ -238,6 +240,7 @@ class QueueForm(FoldedForm, ServerChoice, ScoredForm):
 
 
 MOST_MONEY = 1_000_000
+ASKS = "count"  # by the button that asks five questions
 
 
 def _money(label: Any, help_text: Any = "") -> forms.DecimalField:
@@ -304,6 +307,20 @@ class ModelForm(ServerChoice):
     BEHIND: tuple[str, ...] = ()
     TOLD = ("instructions", "Instructions to the model")
     asked: Asked
+    foretold = ""  # what a run would cost, once the button for it was pressed
+
+    def foretells(self, forecast: Callable[..., Forecast], make: Callable[[], Any]) -> bool:
+        """True if the cost was asked for, and not the run.
+
+        Args:
+            forecast: of the service whose run `make` makes.
+        Raises:
+            ScoringError: the run cannot be meant like this, or the model cannot be asked.
+        """
+        if "forecast" not in self.data:
+            return False
+        self.foretold = words.foretold(forecast(make, asks=self.data["forecast"] == ASKS))
+        return True
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or {}

@@ -83,7 +83,7 @@ class PlanForm(OfStudy, forms.Form):
 
 
 class JudgeForm(AtZeroForm):
-    """The judge, and what it grades; `draft` once it is valid."""
+    """The judge, and what it grades."""
 
     prefix = "judge"
     runs = forms.TypedMultipleChoiceField(
@@ -94,7 +94,6 @@ class JudgeForm(AtZeroForm):
     )
     PEOPLE = "people"
     BEHIND, TOLD = ("runs",), ("prompt", "Instructions to the judge")
-    draft: GradingRun
 
     def __init__(self, study: Study, *args: Any, user: User, **kwargs: Any) -> None:
         super().__init__(*args, user=user, **kwargs)
@@ -111,8 +110,16 @@ class JudgeForm(AtZeroForm):
         self.offer_kinds(list(grading_runs.JUDGES.items()))
 
     def check_asked(self) -> None:
+        """`draft` does: one of the judges is no model."""
+
+    def draft(self) -> GradingRun:
+        """The run that a valid form asks for, not stored.
+
+        Raises:
+            ScoringError: as `grading_run`.
+        """
         runs = self.cleaned_data["runs"]
-        self.draft = grading_runs.grading_run(
+        return grading_runs.grading_run(
             self.study,
             self.asked,
             runs=[int(number) for number in runs if number != self.PEOPLE],
@@ -158,7 +165,9 @@ def plan(request: HttpRequest, study: Study) -> HttpResponse:
 def start(request: HttpRequest, study: Study) -> HttpResponse:
     form = JudgeForm(study, request.POST, user=user_of(request))
     if form.is_valid():
-        return redirect(grading_runs.start(form.draft, user_of(request)))
+        with refused(form, ScoringError):
+            if not form.foretells(grading_runs.forecast, form.draft):
+                return redirect(grading_runs.start(form.draft(), user_of(request)))
     return _page(request, study, judge_form=form)
 
 

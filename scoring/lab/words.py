@@ -7,6 +7,7 @@ from lib.jobs.models import Job
 from lib.jobs.progress import Progress
 from lib.jobs.progress import stands as stands_open
 from lib.templatetags.numbers import duration
+from scoring.services.asking.forecast import Forecast
 from scoring.services.asking.settings import Spending
 
 
@@ -56,6 +57,33 @@ def step(job: Job) -> str:
         return job.get_status_display()
     state = "stopping" if job.cancel_requested else job.get_status_display()
     return f"{state}, step {job.done} of {job.total}"
+
+
+def foretold(found: Forecast) -> str:
+    """The cost of a run before it starts: the most, the time, and what is expected.
+
+    >>> from scoring.domain.generating import Usage
+    >>> foretold(Forecast("m", 8, Usage(900, 400), None, None))
+    'This takes 8 requests, if none has to be repeated. The model reads at most about 900 tokens and writes at most about 400.'
+    """
+    usage, expected = found.usage, found.expected
+    told = [
+        f"This takes {count(found.requests, 'request')}, if none has to be repeated.",
+        f"The model reads at most about {number(usage.prompt_tokens, 0)} tokens and writes at most about {number(usage.completion_tokens, 0)}.",
+    ]
+    if found.cost is not None:
+        told.append(f"It costs {number(float(found.cost), 2)} at most.")
+    if expected is not None:
+        by = count(found.n_counted, "question")
+        cost = found.expected_cost
+        told.append(
+            f"By the {by} that the server has counted, about {number(expected.prompt_tokens, 0)} tokens read and "
+            f"{number(expected.completion_tokens, 0)} written are expected"
+            + (f", at a cost of about {number(float(cost), 2)}." if cost is not None else ".")
+        )
+    if found.seconds is not None:
+        told.append(f"At the model's pace so far, it takes {duration(found.seconds)}.")
+    return " ".join(told)
 
 
 def spent(spending: Spending) -> str:

@@ -26,7 +26,6 @@ from scoring.management.writing import (
 from scoring.models import ChoiceRun
 from scoring.services.asking.settings import Asked, newest_same
 from scoring.services.choosing import runs
-from scoring.services.choosing.forecast import Forecast, forecast
 from scoring.services.choosing.prompts import CUSTOM, PROMPTS
 from scoring.services.choosing.summary import READ, summarise
 
@@ -97,14 +96,6 @@ class ChoosingCommand(ModelCommand):
         choice.add_argument(
             "--examples", type=int, metavar="N", help="first show N practice items with their answers"
         )  # fmt: skip
-        choice.add_argument(
-            "--dry-run", action="store_true",
-            help="only estimate requests, tokens, cost and time",
-        )  # fmt: skip
-        choice.add_argument(
-            "--count-tokens", action="store_true",
-            help="as --dry-run, and ask five questions to count their tokens by what the server reports",
-        )  # fmt: skip
         add_costs(choice)  # type: ignore[arg-type]
 
     def choose(self, options: Mapping[str, Any]) -> None:
@@ -125,9 +116,7 @@ class ChoosingCommand(ModelCommand):
         if options["model_name"] and len(written) > 1:
             raise CommandError(f"--name can name only one model, but {len(written)} were given.")
         drafts = [partial(self._draft, study, word, text, options) for word, text in written]
-        if options["dry_run"] or options["count_tokens"]:
-            found = [forecast(draft, asks=options["count_tokens"]) for draft in drafts]
-            self.report(options, {"runs": [f.to_json() for f in found]}, _forecast_lines(found))
+        if self.foretells(options, runs.forecast, drafts):
             return
         done = []
         how = (runs.can_resume, runs.reopen, options)
@@ -252,18 +241,3 @@ def _lines(done: list[ChoiceRun]) -> Iterator[Any]:
             yield f"The server changed the model during run {run.pk}: {', '.join(names)}."
         if run.form != ChoiceRun.Form.LIKELIHOOD:
             yield from spending_lines(runs.spent(run))
-
-
-def _forecast_lines(found: list[Forecast]) -> Iterator[Any]:
-    yield from table_lines((one.cells() for one in found), left=("model",))
-    yield (
-        "If every first answer can be read, tokens and costs are upper bounds, because every answer is assumed to use all of "
-        "max_tokens. Tokens read are estimated from the number of bytes."
-    )
-    if any(one.expected is not None for one in found):
-        yield (
-            "Expected tokens and costs are extrapolated from questions that the server has counted, five or those of an earlier "
-            "run. Second questions come on top."
-        )
-    if any(one.seconds is None for one in found):
-        yield "The time is not known, because this model has not answered on this site."

@@ -1,7 +1,7 @@
 """The common part of commands that have a model write: which model is asked, and what it may cost."""
 
 from argparse import ArgumentTypeError
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import Any, TypeVar
@@ -12,7 +12,13 @@ from django.db.models import QuerySet
 
 from experiment.management import finding
 from experiment.models import ResearchField
-from lib.commands import ReportingCommand, StoppedError, add_json_argument, progress
+from lib.commands import (
+    ReportingCommand,
+    StoppedError,
+    add_json_argument,
+    progress,
+    table_lines,
+)
 from lib.files import not_utf8
 from lib.jobs import leases
 from lib.shapes import Shape
@@ -21,6 +27,7 @@ from scoring.backends.registry import WRITERS, WRITING_HINTS, kind_of
 from scoring.domain.backend import ScoringError
 from scoring.domain.generating import Finish
 from scoring.models.answers import GeneratingJob, WritingJob
+from scoring.services.asking.forecast import Forecast
 from scoring.services.asking.settings import Asked, Spending, Unread
 
 J = TypeVar("J", bound=GeneratingJob)
@@ -53,6 +60,23 @@ COSTS: Mapping[str, tuple[Callable[[str], Any], str]] = {
 
 class ModelCommand(ReportingCommand):
     """A command that needs a model."""
+
+    def foretells(
+        self,
+        options: Mapping[str, Any],
+        forecast: Callable[..., Forecast],
+        drafts: Sequence[Callable[[], Any]],
+    ) -> bool:
+        """True if only the cost was asked for, which is said.
+
+        Args:
+            forecast: of the service whose runs `drafts` make.
+        """
+        if not (options["dry_run"] or options["count_tokens"]):
+            return False
+        found = [forecast(draft, asks=options["count_tokens"]) for draft in drafts]
+        self.report(options, {"runs": [one.to_json() for one in found]}, _forecast_lines(found))
+        return True
 
     def execute(self, *args: Any, **options: Any) -> str | None:
         """Ends the command with one sentence if something keeps a model from its work."""
@@ -122,7 +146,30 @@ class ModelCommand(ReportingCommand):
             raise StoppedError from interrupt
 
 
+def _forecast_lines(found: list[Forecast]) -> Iterator[Any]:
+    yield from table_lines((one.cells() for one in found), left=("model",))
+    yield (
+        "If no request has to be repeated, tokens and costs are upper bounds, because every answer is assumed to use all of "
+        "max_tokens. Tokens read are estimated from the number of bytes."
+    )
+    if any(one.expected is not None for one in found):
+        yield (
+            "Expected tokens and costs are extrapolated from questions that the server has counted, five or those of an earlier "
+            "run. Repeated requests and corrections come on top."
+        )
+    if any(one.seconds is None for one in found):
+        yield "The time is not known, because this model has not answered such questions on this site."
+
+
 def add_costs(parser: CommandParser) -> None:
+    parser.add_argument(
+        "--dry-run", action="store_true", help="only estimate requests, tokens, cost and time"
+    )
+    parser.add_argument(
+        "--count-tokens",
+        action="store_true",
+        help="as --dry-run, and ask five questions to count their tokens by what the server reports",
+    )
     for name, (kind, about) in COSTS.items():
         parser.add_argument(f"--{name}", type=kind, metavar="N", help=about)
 

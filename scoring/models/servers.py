@@ -49,6 +49,12 @@ class ModelServer(models.Model):
         "spending limit per month", max_digits=12, decimal_places=2, null=True, blank=True,
         validators=[MinValueValidator(0)],
     )  # fmt: skip
+    # What was spent at earlier prices keeps them
+    prices_since = models.DateTimeField(null=True, editable=False)
+    spent_before = models.DecimalField(
+        max_digits=18, decimal_places=6, default=0, editable=False,
+        help_text="Spent at earlier prices, in the month in which these began to hold.",
+    )  # fmt: skip
     is_active = models.BooleanField("in use", default=True)
 
     class Meta:

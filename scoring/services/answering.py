@@ -5,6 +5,7 @@ and again what failed.
 """
 
 from collections.abc import Collection, Iterator, Mapping
+from functools import partial
 from itertools import chain, islice
 from typing import Any
 
@@ -21,6 +22,7 @@ from scoring.domain.choosing.reading import read_percent
 from scoring.domain.generating import Finish, Generated, Message
 from scoring.domain.prompts import filled
 from scoring.models import Answer, AnsweringRun
+from scoring.services.asking import forecast as forecasting
 from scoring.services.asking.engine import Asking, Question, added_up, stored
 from scoring.services.asking.identity import check_as_before
 from scoring.services.asking.settings import ANY_FIELD, Asked, Unread
@@ -100,6 +102,39 @@ class _Answering(Asking[AnsweringRun]):
     def answers(job: AnsweringRun) -> QuerySet[Answer]:
         return job.answers.all()
 
+    @staticmethod
+    def first_questions(
+        job: AnsweringRun, kept: QuerySet[Answer] | None = None
+    ) -> Iterator[Question]:
+        """In the run's order, read as they are asked.
+
+        Args:
+            kept: answers whose questions are left out.
+        """
+        system = Message("system", job.instructions)
+        left = iter(job.items)
+        while chunk := list(islice(left, CHUNK)):
+            done = set[int]()
+            if kept is not None:
+                done.update(kept.filter(item__in=chunk).values_list("item", flat=True))
+            todo = [pk for pk in chunk if pk not in done]
+            texts = dict(Item.objects.filter(pk__in=todo).values_list("pk", "markup"))
+            for pk in (pk for pk in todo if pk in texts):
+                turns = [system, Message("user", texts[pk])]
+                yield Question(pk, turns, len(turns))
+
+    @classmethod
+    def following(cls, job: AnsweringRun, question: Question, text: str) -> Question | None:
+        """The question about the confidence in an answer."""
+        if not job.asks_confidence:
+            return None
+        turns = (Message("assistant", text), Message("user", confidence_question()))
+        return Question(question.row, [*question.messages, *turns], len(turns))
+
+    @staticmethod
+    def earlier(job: AnsweringRun) -> QuerySet[Answer]:
+        return Answer.objects.filter(run__fingerprint=job.fingerprint)
+
     def go_on(self) -> None:
         self.kept = self.job.answers.exclude(finish=Finish.FAILED)
         self.of_confidence = set[int]()  # rows of answers whose confidence is asked for
@@ -107,23 +142,11 @@ class _Answering(Asking[AnsweringRun]):
         self.lease.write(total=self.job.total, done=self.job.done)
         unasked = self.kept.filter(finish=Finish.STOP, confidence=None)
         if self.job.done < self.job.total or (self.job.asks_confidence and unasked.exists()):
-            self.ask(chain(self._unsaid(), self._questions()))
+            self.ask(chain(self._unsaid(), self.first_questions(self.job, self.kept)))
 
     def begin(self, identity: Mapping[str, Any]) -> None:
         """Say who answers; who goes on must be who began."""
         check_as_before(self.job, self.lease, identity, has_answers=self.kept.exists())
-
-    def _questions(self) -> Iterator[Question]:
-        """In the run's order, read as they are asked."""
-        system = Message("system", self.job.instructions)
-        left = iter(self.job.items)
-        while chunk := list(islice(left, CHUNK)):
-            done = set(self.kept.filter(item__in=chunk).values_list("item", flat=True))
-            todo = [pk for pk in chunk if pk not in done]
-            texts = dict(Item.objects.filter(pk__in=todo).values_list("pk", "markup"))
-            for pk in (pk for pk in todo if pk in texts):
-                turns = [system, Message("user", texts[pk])]
-                yield Question(pk, turns, len(turns))
 
     def _unsaid(self) -> Iterator[Question]:
         """The confidence of answers that were stored before the run was stopped."""
@@ -132,12 +155,10 @@ class _Answering(Asking[AnsweringRun]):
         unasked = self.kept.filter(finish=Finish.STOP, confidence=None)
         for item, markup, text in list(unasked.values_list("item", "item__markup", "text")):
             turns = [Message("system", self.job.instructions), Message("user", markup)]
-            yield self._of_confidence(Question(item, turns, len(turns)), text)
-
-    def _of_confidence(self, question: Question, text: str) -> Question:
-        self.of_confidence.add(question.row)
-        turns = (Message("assistant", text), Message("user", confidence_question()))
-        return Question(question.row, [*question.messages, *turns], len(turns))
+            question = self.following(self.job, Question(item, turns, len(turns)), text)
+            if question is not None:
+                self.of_confidence.add(item)
+                yield question
 
     def store(self, question: Question, answer: Generated) -> Question | None:
         """The turns before an answer are the run's and the question's."""
@@ -161,11 +182,14 @@ class _Answering(Asking[AnsweringRun]):
             Answer.objects.update_or_create(columns, run=self.job, item_id=question.row)
         self.job.done += 1
         self.count(answer, is_read=answer.finish not in WITHOUT_ANSWER)
-        if not self.job.asks_confidence or answer.finish != Finish.STOP:
+        if answer.finish != Finish.STOP:
             return None
-        return self._of_confidence(question, answer.text)
+        if (second := self.following(self.job, question, answer.text)) is not None:
+            self.of_confidence.add(question.row)
+        return second
 
 
+forecast = partial(forecasting.forecast, _Answering)
 run, spent, can_resume = _Answering.run, _Answering.spent, _Answering.can_resume
 start, reopen, resume = _Answering.start, _Answering.reopen, _Answering.resume
 

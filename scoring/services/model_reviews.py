@@ -1,8 +1,9 @@
 """Language models review and read test cases that are not in use yet; theirs is an opinion, and decides nothing."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass
+from functools import partial
 
 from django.contrib.auth.models import User
 from django.db import transaction
@@ -19,6 +20,7 @@ from scoring.domain.drafting import REVIEW_SCHEMA, read_verdict
 from scoring.domain.generating import Generated
 from scoring.models import ItemScreening, ModelReview, ReviewingRun
 from scoring.pairs import score_pairs
+from scoring.services.asking import forecast as forecasting
 from scoring.services.asking.engine import Asking, Question, stored
 from scoring.services.asking.settings import Asked
 from scoring.services.drafting.texts import opening
@@ -82,20 +84,26 @@ class _Reviewing(Asking[ReviewingRun]):
     def answers(job: ReviewingRun) -> QuerySet[ModelReview]:
         return job.reviews.all()
 
+    @staticmethod
+    def first_questions(job: ReviewingRun, done: Collection[int] = ()) -> Iterator[Question]:
+        schema = REVIEW_SCHEMA if job.instructions == default_instructions() else None
+        items = Item.objects.in_bulk([pk for pk in job.items if pk not in done])
+        for item in items.values():
+            turns = opening(job.instructions, job.field, item.subfield, item.markup)
+            yield Question(item.pk, turns, len(turns), schema)
+
+    @staticmethod
+    def earlier(job: ReviewingRun) -> QuerySet[ModelReview]:
+        return ModelReview.objects.filter(run__fingerprint=job.fingerprint)
+
     def go_on(self) -> None:
         done = set(self.job.reviews.values_list("item", flat=True))
         self.items = Item.objects.in_bulk([pk for pk in self.job.items if pk not in done])
-        self.schema = REVIEW_SCHEMA if self.job.instructions == default_instructions() else None
         self.job.done = self.job.reviews.count()
         self.job.total = self.job.done + len(self.items)
         self.lease.advance(total=self.job.total)
         if self.items:
-            told, field = self.job.instructions, self.job.field
-            asked = []
-            for item in self.items.values():
-                turns = opening(told, field, item.subfield, item.markup)
-                asked.append(Question(item.pk, turns, len(turns), self.schema))
-            self.ask(asked)
+            self.ask(self.first_questions(self.job, done))
 
     def store(self, question: Question, answer: Generated) -> None:
         item = self.items[question.row]
@@ -115,6 +123,7 @@ class _Reviewing(Asking[ReviewingRun]):
         self.count(answer, is_read=found is not None)
 
 
+forecast = partial(forecasting.forecast, _Reviewing)
 run, spent = _Reviewing.run, _Reviewing.spent
 
 

@@ -72,6 +72,11 @@ def save(
         )
     if server.has_key:
         _check_encrypted(server)
+    if before is not None:
+        server.spent_before, server.prices_since = before.spent_before, before.prices_since
+        if before.prices is not None and before.prices != server.prices:
+            server.prices_since = now = timezone.now()
+            server.spent_before = round(spent(before, now.date()), 6)
     server.full_clean()
     users_before = set() if before is None else set(before.users.all())
     server.save()
@@ -79,7 +84,8 @@ def save(
     changed = []
     if before is not None:
         columns = [field.name for field in ModelServer._meta.concrete_fields]
-        shown = (name for name in columns if name not in ("sealed_key", "place"))
+        unshown = ("sealed_key", "place", "prices_since", "spent_before")
+        shown = (name for name in columns if name not in unshown)
         changed = [name for name in shown if getattr(before, name) != getattr(server, name)]
     if users_before != set(server.users.all()):
         changed.append("users")
@@ -276,15 +282,19 @@ def allowance(server: ModelServer | None) -> Allowance | None:
 
 
 def spent(server: ModelServer, month: date) -> Decimal:
-    """The cost of runs at this server in the month of this day (UTC), at its prices of now; 0 where it has none.
+    """The cost of runs at this server in the month of this day (UTC); 0 where it has no prices.
 
-    Answers count when they come. A scoring run counts in the month in which it was last at work; each text that it
-    scores has one token written.
+    Answers count when they come, at the prices of then as far as these were changed in that month. A scoring run counts in
+    the month in which it was last at work; each text that it scores has one token written. A scoring run or an answer that
+    prices change under may count at both.
     """
     if (prices := server.prices) is None:
         return Decimal(0)
     begin = datetime(month.year, month.month, 1, tzinfo=UTC)
     end = datetime(month.year + month.month // 12, month.month % 12 + 1, 1, tzinfo=UTC)
+    earlier = Decimal(0)
+    if server.prices_since is not None and begin <= server.prices_since < end:
+        begin, earlier = server.prices_since, server.spent_before
     usage, this_month = Usage(), Q(at__gte=begin, at__lt=end)
     for model, run, which in ANSWERS:
         rows = model._default_manager.filter(this_month, which, **{f"{run}__server": server})
@@ -298,7 +308,7 @@ def spent(server: ModelServer, month: date) -> Decimal:
     scored = runs.filter(worked_at__gte=begin, worked_at__lt=end).order_by()
     tokens = scored.aggregate(n=Sum("scored_tokens", default=0))["n"]
     texts = 2 * scored.aggregate(n=Sum("done", default=0))["n"]
-    return prices.cost(usage + Usage(tokens, texts))
+    return earlier + prices.cost(usage + Usage(tokens, texts))
 
 
 # A changed key of the site

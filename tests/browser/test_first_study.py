@@ -10,8 +10,11 @@ import pytest
 from django.test import Client
 from playwright.sync_api import Page, expect
 
+from experiment.domain.markup import parse
 from experiment.models import Participant, Study
+from experiment.services.item_choice import read_items
 from lib.jobs import worker
+from tests.browser.pictures import picture
 from tests.browser.sites import (
     WORK_MS,
     figure,
@@ -22,12 +25,17 @@ from tests.browser.sites import (
     say_who_answers_for_it,
 )
 from tests.experiment.people import ABOUT_ME, agree, decide, open_trial, practice_fields
-from tests.factories import make_user, sound_text
-from tests.scoring.backends.chat.stub import MODEL, ChatStub
+from tests.factories import make_user
+from tests.scoring.backends.chat.stub import ChatStub
 from tests.scoring.lab.servers import KEY
 from tests.storages import store_files_in
 
-TITLE = "Which loaf is real?"
+TITLE = "Findings on memory: people and a chat model"
+FIELD = "Memory"
+MODEL = "chat-1"
+# Ten that ship with the project, on which the automatic checks have no remark
+KEYS = [f"demo-test-{n:02}" for n in (2, 4, 5, 8, 11, 13, 14, 16, 17, 19)]
+TEXTS = [item["markup"] for item in read_items() if item["key"] in KEYS]
 N_TRIALS = 4  # three test cases and a catch trial
 SCREENED_OUT, WITHDRAWS, COMES_TWICE, BOT = 1, 3, 4, 5
 STUDY_ID = "65aa00112233445566778899"
@@ -35,13 +43,17 @@ IDS = [f"5f3a9c21e0b7d4a6f8c1b{n:03}" for n in range(12)]
 
 
 @pytest.fixture
-def provider() -> Iterator[ChatStub]:
+def provider(monkeypatch: pytest.MonkeyPatch) -> Iterator[ChatStub]:
     """It is right in every test case of the field."""
+    for stub in ("benchmarks.completions.stub", "tests.scoring.backends.chat.stub"):
+        monkeypatch.setattr(f"{stub}.MODEL", MODEL)
+    originals = [parse(text).original for text in TEXTS]
 
     def reply(request: dict[str, Any]) -> str:
         asked = request["messages"][-1]["content"]
         if "Version B:" in asked:
-            is_a = "rose early" in asked.split("Version B:")[0]
+            first = asked.split("Version B:")[0]
+            is_a = any(original in first for original in originals)
             return json.dumps({"side": "A" if is_a else "B", "confidence": 90})
         return '{"larger": 3}' if "response_format" in request else "3"
 
@@ -57,7 +69,8 @@ def test_from_an_empty_site_to_payments_and_results(
     settings: Any,
     tmp_path: Path,
 ) -> None:
-    settings.BASE_URL = site.url
+    settings.BASE_URL = "https://studies.example.org"
+    settings.ALLOWED_HOSTS = [*settings.ALLOWED_HOSTS, "studies.example.org"]
     settings.VAR_DIR = tmp_path
     store_files_in(settings, tmp_path)
     make_user("boss", is_superuser=True, is_staff=True)
@@ -84,11 +97,12 @@ def work_off() -> None:
 def paste_into_a_new_field(page: Page) -> None:
     page.get_by_role("link", name="Test cases", exact=True).click()
     page.get_by_role("link", name="New field").click()
-    page.get_by_label("Name").fill("Baking")
+    page.get_by_label("Name").fill(FIELD)
     page.get_by_role("button", name="Create the field").click()
     field_part(page, "Test cases")
     page.get_by_role("link", name="Paste abstracts").click()
-    page.get_by_label("Abstracts", exact=True).fill("\n\n".join(sound_text(n) for n in range(10)))
+    page.get_by_label("Abstracts", exact=True).fill("\n\n".join(TEXTS))
+    picture(page, "first-study-paste", page.get_by_label("Abstracts", exact=True))
     page.get_by_role("button", name="Send to review").click()
     expect(page.get_by_text("10 test cases are in review now.")).to_be_visible()
 
@@ -105,10 +119,11 @@ def let_somebody_review(page: Page, open_as: Callable[..., Page]) -> None:
     page.get_by_role("button", name="Add", exact=True).click()
     expect(page.get_by_label("Role of rita")).to_be_visible()
     reviewer = open_as("rita", "/lab/fields/")
-    reviewer.get_by_role("link", name="Baking").click()
+    reviewer.get_by_role("link", name=FIELD).click()
     reviewer.get_by_label("Select all 10 shown").check()
     reviewer.get_by_role("button", name="Accept").click()
     expect(reviewer.get_by_role("heading", name="Accept 10")).to_be_visible()
+    picture(reviewer, "first-study-review")
     reviewer.get_by_role("button", name="Accept").click()
     expect(reviewer.get_by_text("10 test cases now have enough verdicts")).to_be_visible()
 
@@ -126,12 +141,13 @@ def add_server(page: Page, provider: ChatStub) -> None:
     expect(page.get_by_role("row", name="Answers yes")).to_be_visible()
     assert provider.headers[-1]["Authorization"] == f"Bearer {KEY}"
     assert KEY not in page.content()
+    picture(page, "first-study-server", page.get_by_role("heading", name="Try it"))
 
 
 def make_the_study(page: Page) -> str:
     slug = name_study(page, TITLE)
     section(page, "Choice of test cases")
-    page.get_by_label("Field of research").select_option("Baking")
+    page.get_by_label("Field of research").select_option(FIELD)
     page.get_by_role("button", name="Use these test cases").click()
     section(page, "Trials and ratings")
     for name, n in (("Human-created", 3), ("Machine-created", 0), ("Catch trials", 1)):
@@ -173,6 +189,9 @@ def open_to_prolific(page: Page) -> str:
     page.get_by_label("Code for participants who do not agree").fill("OUT-1")
     page.get_by_role("button", name="Save the channel").click()
     open_recruitment(page)
+    picture(
+        page, "first-study-recruitment", page.get_by_role("heading", name="Participants' links")
+    )
     link = page.get_by_role("region", name="Prolific").locator(".copy-text")
     return link.inner_text()
 
@@ -246,6 +265,7 @@ def exclude_the_bot(page: Page, people: Crowd) -> None:
     page.get_by_text("For a reason that no rule looks at").click()
     page.get_by_label("Reason").select_option("bot")
     page.get_by_label("What happened").fill("Every answer came after the same time.")
+    picture(page, "first-study-exclusion", page.get_by_role("heading", name="Exclude by hand"))
     page.get_by_role("button", name="Exclude this participant").click()
     expect(page.get_by_role("button", name="Include again")).to_be_visible()
     part(page, "Overview")
@@ -271,6 +291,7 @@ def pay(page: Page) -> None:
         page.get_by_role("button", name=offer).click()
         expect(page.get_by_text(f"List {n} is ready.")).to_be_visible()
         expect(page.get_by_role("button", name=offer)).to_have_count(0)
+        picture(page, "first-study-pay", page.get_by_role("heading", name="Prolific"))
         first, second = (download(page, n) for _ in range(2))
         assert first == second
         files[n] = first.replace(",", "\n").split()
@@ -292,6 +313,7 @@ def read_results(page: Page) -> None:
     work_off()
     short = page.get_by_role("region", name="in short")
     expect(short).to_contain_text("100.0%", timeout=WORK_MS)
+    picture(page, "first-study-results", short)
     chapter = page.locator("#asked")
     chapter.get_by_role("heading").first.click()
     expect(chapter.get_by_role("rowheader", name=MODEL, exact=True).first).to_be_visible()

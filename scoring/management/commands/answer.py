@@ -1,5 +1,6 @@
 from collections.abc import Iterator
 from dataclasses import asdict
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -109,7 +110,8 @@ class Command(WritingCommand):
             self.report(options, {**_data(run), "is_new": is_new}, lines)
             return
         named = {name: options[name] for name in ("max_tokens", "temperature")}
-        draft = answering.answering_run(
+        make = partial(
+            answering.answering_run,
             study,
             read_asked(options, named),
             name=options["name"] or "",
@@ -117,6 +119,9 @@ class Command(WritingCommand):
             limit=options["limit"],
             asks_confidence=options["confidence"],
         )
+        if self.foretells(options, answering.forecast, [make]):
+            return
+        draft = make()
         how = (answering.can_resume, answering.reopen, options)
         run = self.go_on_or_begin(draft, newest_same(draft), *how)
         run = self.work_off(run, answering.run, ("answers", "questions"), options)

@@ -63,7 +63,8 @@ class Command(WritingCommand):
             abstracts = self._abstracts(options, research_field)
         except ValidationError as error:
             raise CommandError("\n".join(error.messages)) from error
-        draft = runs.draft_run(
+        make = partial(
+            runs.draft_run,
             research_field,
             abstracts,
             read_asked(options),
@@ -71,6 +72,9 @@ class Command(WritingCommand):
             repairs=options["repairs"],
         )
         store = partial(runs.store, abstracts=abstracts)
+        if self.foretells(options, runs.forecast, [lambda: store(make())]):
+            return
+        draft = make()
         how = (runs.can_resume, leases.reopen, options, store)
         run = self.go_on_or_begin(draft, newest_same(draft), *how)
         run = self.work_off(run, runs.run, ("drafts", "abstracts"), options)

@@ -1,4 +1,5 @@
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -90,7 +91,8 @@ class Command(WritingCommand):
                 rubric = Rubric.from_text(content_of(path))
             except ScoringError as error:
                 raise ScoringError(f"{path}: {error}", option="--rubric") from error
-        draft = runs.grading_run(
+        make = partial(
+            runs.grading_run,
             study,
             asked,
             runs=numbers,
@@ -99,6 +101,9 @@ class Command(WritingCommand):
             rubric=rubric,
             prompt=content_of(options["prompt"]),
         )
+        if self.foretells(options, runs.forecast, [make]):
+            return
+        draft = make()
         run = self._run_for(draft, options)
         run = self.work_off(run, runs.run, ("grades", "answers"), options)
 

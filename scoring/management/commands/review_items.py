@@ -1,4 +1,5 @@
 from collections import Counter
+from functools import partial
 from typing import Any
 
 from django.db import transaction
@@ -27,9 +28,16 @@ class Command(WritingCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         research_field, asked = find_field(options), read_asked(options)
         told = content_of(options["instructions"])
-        draft = model_reviews.review_run(
-            research_field, asked, instructions=told, limit=options["limit"]
+        make = partial(
+            model_reviews.review_run,
+            research_field,
+            asked,
+            instructions=told,
+            limit=options["limit"],
         )
+        if self.foretells(options, model_reviews.forecast, [make]):
+            return
+        draft = make()
         with transaction.atomic():
             same = model_reviews.newest_open(draft) if options["resume"] else None
             if same is None:

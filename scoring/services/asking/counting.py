@@ -1,14 +1,14 @@
 """Tokens of a run's questions, counted before it starts by who bills them: the server, on some of them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any
 
 from scoring.backends.opening import open_generator
 from scoring.backends.registry import Place, place_of
 from scoring.domain.backend import ScoringError
-from scoring.domain.generating import Message, Usage
+from scoring.domain.generating import Finish, Generated, Usage
+from scoring.services.asking.engine import Question
 
 N_ASKED = 5
 # Somebody waits for it: a server that fails is not asked for long
@@ -17,10 +17,11 @@ SOON = {"timeout": "60", "retry_seconds": "60", "tries": "2", "concurrency": str
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """The tokens of so many questions together."""
+    """The tokens, and the seconds, of so many questions together."""
 
     n: int
     usage: Usage
+    seconds: float = 0.0
 
     def of(self, n: int) -> Usage | None:
         """The tokens that so many will take; None where none is known.
@@ -37,23 +38,36 @@ class Counted:
 def count_by_asking(
     kind: str,
     args: Mapping[str, str],
-    conversations: Sequence[Sequence[Message]],
-    schema: Mapping[str, Any] | None = None,
+    questions: Sequence[Question],
+    following: Callable[[Question, str], Question | None],
 ) -> Counted:
-    """The tokens of five of these, spread over all of them, by the usage that the server reports. Their answers are not kept.
+    """The tokens of these, by the usage that the server reports. Their answers are not kept.
 
+    Args:
+        following: the question that comes after a whole answer, whose tokens count with it.
     Raises:
         ScoringError: the model cannot be asked, or does not report what it took.
     """
-    n = min(N_ASKED, len(conversations))
-    chosen = [conversations[len(conversations) * i // n] for i in range(n)]
     generator = open_generator(kind, {**args, **(SOON if place_of(kind) == Place.SERVER else {})})
+
+    def exchange(question: Question) -> list[Generated]:
+        answer = generator.generate(question.messages, question.schema)
+        second = following(question, answer.text) if answer.finish == Finish.STOP else None
+        if second is None:
+            return [answer]
+        return [answer, generator.generate(second.messages, second.schema)]
+
     try:
-        with ThreadPoolExecutor(min(generator.concurrency, n) or 1) as threads:
-            answers = list(threads.map(lambda turns: generator.generate(turns, schema), chosen))
+        with ThreadPoolExecutor(min(generator.concurrency, len(questions))) as threads:
+            exchanges = list(threads.map(exchange, questions))
     finally:
         generator.close()
-    known = [answer.usage for answer in answers if answer.usage is not None]
-    if not known:
+    usage, seconds, n = Usage(), 0.0, 0
+    for answers in exchanges:
+        known = [answer.usage for answer in answers if answer.usage is not None]
+        if len(known) == len(answers):
+            n, usage = n + 1, sum(known, usage)
+            seconds += sum(answer.seconds for answer in answers)
+    if not n:
         raise ScoringError("The server does not report how many tokens it read and wrote.")
-    return Counted(len(known), sum(known, Usage()))
+    return Counted(n, usage, seconds)

@@ -326,6 +326,26 @@ class Asking(Generic[J]):
         """Those that the model was paid for."""
         raise NotImplementedError
 
+    @staticmethod
+    def first_questions(job: Any) -> Iterable[Question]:
+        """The questions of a stored run of which nothing is answered, as its worker asks them; without what depends on an answer."""
+        raise NotImplementedError
+
+    @classmethod
+    def following(cls, job: J, question: Question, text: str) -> Question | None:
+        """The question that follows every whole answer, whatever it says; None where there is none."""
+        return None
+
+    @staticmethod
+    def earlier(job: Any) -> QuerySet[Any]:
+        """Stored answers to such questions in runs with the settings of this one, without those that were asked for again."""
+        raise NotImplementedError
+
+    @staticmethod
+    def is_written(job: Any) -> bool:
+        """False where the answers are not written, but their probabilities are read off."""
+        return True
+
     def go_on(self) -> None:
         """Ask what has no answer yet."""
         raise NotImplementedError

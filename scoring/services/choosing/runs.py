@@ -6,6 +6,8 @@ state of it, and ends no run. A run that is taken up again asks what has no answ
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, replace
+from functools import partial
+from itertools import count
 from typing import Any
 
 from django.contrib.auth.models import User
@@ -25,6 +27,8 @@ from scoring.domain.conditions import parsed
 from scoring.domain.generating import Finish, Generated
 from scoring.models import ChoiceRun, ModelChoice
 from scoring.models.choices import IS_READ
+from scoring.models.counting import counts_in
+from scoring.services.asking import forecast as forecasting
 from scoring.services.asking.engine import Asking, Question, added_up, stored
 from scoring.services.asking.identity import check_as_before
 from scoring.services.asking.settings import Asked, Unread
@@ -219,9 +223,31 @@ class _Choosing(Asking[ChoiceRun]):
     def answers(job: ChoiceRun) -> QuerySet[ModelChoice]:
         return job.choices.all()
 
+    @staticmethod
+    def is_written(job: ChoiceRun) -> bool:
+        return job.form != Form.LIKELIHOOD
+
+    @staticmethod
+    def first_questions(job: ChoiceRun) -> Iterator[Question]:
+        """Test case by test case, so that a run that is stopped has both orders of those that it has begun."""
+        # After reasoning, the tokens of an answer would say what it has decided
+        is_written = job.form == Form.WRITTEN
+        schema = SCHEMA if is_written else None
+        texts, examples = abstracts(job.items), list(abstracts(job.examples).values())
+        places = ((item, side) for item in job.items for side in SIDES)
+        for begin, (item, side) in zip(count(0, job.samples), places, strict=False):
+            if item not in texts:
+                continue
+            turns = prompts.conversation(job, examples, texts[item], side)
+            for sample in range(job.samples):
+                yield Question(begin + sample, turns, 0, schema, sample, wants_tokens=is_written)
+
+    @staticmethod
+    def earlier(job: ChoiceRun) -> QuerySet[ModelChoice]:
+        seen = ModelChoice.objects.filter(counts_in([job.study], "run__"))
+        return seen.filter(run__fingerprint=job.fingerprint, tries=1)
+
     def go_on(self) -> None:
-        self.texts = abstracts(self.job.items)
-        self.examples = list(abstracts(self.job.examples).values())
         self.kept = self.job.choices.exclude(finish=Finish.FAILED).exclude(HALF)
         self.job.done = self.kept.count()
         self.lease.write(done=self.job.done)
@@ -236,23 +262,17 @@ class _Choosing(Asking[ChoiceRun]):
         self.lease.write(requests=F("requests") + n)
 
     def _questions(self) -> Iterator[Question]:
-        """Test case by test case, so that a run that is stopped has both orders of those that it has begun."""
+        """Those that have no answer yet; after an answer that could not be read, the second."""
         place = ("item_id", "original_side", "sample")
         known = set(self.kept.values_list(*place))
         half = {
             tuple(key): said
             for *key, said in self.job.choices.filter(HALF).values_list(*place, "text")
         }
-        # After reasoning, the tokens of an answer would say what it has decided
-        is_written = self.job.form == Form.WRITTEN
-        schema = SCHEMA if is_written else None
-        for row in range(self.job.total):
-            item, side, sample = where = self._place(row)
-            if where in known or item not in self.texts:
-                continue
-            turns = prompts.conversation(self.job, self.examples, self.texts[item], side)
-            question = Question(row, turns, 0, schema, sample, wants_tokens=is_written)
-            yield self._again(question, half[where]) if where in half else question
+        for question in self.first_questions(self.job):
+            where = self._place(question.row)
+            if where not in known:
+                yield self._again(question, half[where]) if where in half else question
 
     def _place(self, row: int) -> tuple[int, str, int]:
         """Item, the side of its original, and sample of a row."""
@@ -304,5 +324,6 @@ class _Choosing(Asking[ChoiceRun]):
         return following
 
 
+forecast = partial(forecasting.forecast, _Choosing)
 spent, can_resume = _Choosing.spent, _Choosing.can_resume
 start, reopen, resume = _Choosing.start, _Choosing.reopen, _Choosing.resume

@@ -5,8 +5,10 @@ database: no question is asked twice whose answer is stored.
 """
 
 import uuid
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
+from functools import partial
+from typing import Any
 
 from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
@@ -20,6 +22,7 @@ from experiment.services.curation import writing
 from scoring.domain.drafting import SCHEMA, marked_text
 from scoring.domain.generating import Finish, Generated, Message
 from scoring.models import DraftAttempt, DraftingRun, GeneratedDraft
+from scoring.services.asking import forecast as forecasting
 from scoring.services.asking.engine import Asking, Question, stored
 from scoring.services.asking.settings import Asked, newest_same
 from scoring.services.asking.turns import repeated
@@ -79,6 +82,16 @@ def start(draft: DraftingRun, abstracts: Sequence[SourceAbstract], by: User) -> 
 State = GeneratedDraft.State
 
 
+def _schema(job: DraftingRun) -> Mapping[str, Any] | None:
+    # A lab's own instructions say themselves what an answer looks like
+    return SCHEMA if job.instructions == default_instructions() else None
+
+
+def _first_question(job: DraftingRun, draft: GeneratedDraft) -> Question:
+    turns = texts.opening(job.instructions, job.field, draft.subfield, draft.abstract)
+    return Question(draft.row, turns, len(turns), _schema(job))
+
+
 class _Drafting(Asking[DraftingRun]):
     left = "Abstracts"
 
@@ -86,14 +99,20 @@ class _Drafting(Asking[DraftingRun]):
     def answers(job: DraftingRun) -> QuerySet[DraftAttempt]:
         return DraftAttempt.objects.filter(draft__run=job)
 
+    @staticmethod
+    def first_questions(job: DraftingRun) -> Iterator[Question]:
+        waiting = job.drafts.filter(state=State.WAITING, attempts=None).order_by("row")
+        return (_first_question(job, draft) for draft in waiting)
+
+    @staticmethod
+    def earlier(job: DraftingRun) -> QuerySet[DraftAttempt]:
+        return DraftAttempt.objects.filter(draft__run__fingerprint=job.fingerprint, number=1)
+
     def go_on(self) -> None:
         waiting = self.job.drafts.filter(state=State.WAITING).order_by("row")
         self.drafts = {draft.row: draft for draft in waiting}
         for draft in self.drafts.values():
             draft.run = self.job
-        # A lab's own instructions say themselves what an answer looks like
-        is_default = self.job.instructions == default_instructions()
-        self.schema = SCHEMA if is_default else None
         questions = [q for draft in self.drafts.values() if (q := self._next_question(draft))]
         self.job.total = self.job.drafts.count()
         self._advance(total=self.job.total)
@@ -120,10 +139,7 @@ class _Drafting(Asking[DraftingRun]):
         """The question to ask now; None once the draft is settled."""
         attempts = list(draft.attempts.all())
         if not attempts:
-            turns = texts.opening(
-                self.job.instructions, self.job.field, draft.subfield, draft.abstract
-            )
-            return Question(draft.row, turns, len(turns), self.schema)
+            return _first_question(self.job, draft)
         last = attempts[-1]
         # What another answer can do something about
         wrong = [found for found in last.findings if found.code not in texts.OF_THE_ABSTRACT]
@@ -132,7 +148,7 @@ class _Drafting(Asking[DraftingRun]):
             for attempt in attempts:
                 turns += [Message(turn["role"], turn["content"]) for turn in attempt.messages]
                 turns.append(repeated(attempt.text, None))
-            return Question(draft.row, [*turns, texts.repair(wrong)], 1, self.schema)
+            return Question(draft.row, [*turns, texts.repair(wrong)], 1, _schema(self.job))
         self._settle(draft, attempts)
         return None
 
@@ -171,6 +187,7 @@ class _Drafting(Asking[DraftingRun]):
         self.lease.advance(done=self.job.done, **changes)
 
 
+forecast = partial(forecasting.forecast, _Drafting)
 run, spent = _Drafting.run, _Drafting.spent
 can_resume, resume = _Drafting.can_resume, _Drafting.resume
 

@@ -8,6 +8,8 @@ import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
+from functools import partial
+from itertools import chain
 from typing import Any
 
 from django.contrib.auth.models import User
@@ -25,6 +27,7 @@ from scoring.domain.grading.reading import exact_points, read_points, schema
 from scoring.domain.grading.rubric import Rubric
 from scoring.models import AnsweringRun, GradingRun, JudgeGrade
 from scoring.models.answers import Kind
+from scoring.services.asking import forecast as forecasting
 from scoring.services.asking.engine import Asking, Question, added_up, stored
 from scoring.services.asking.settings import Asked, Unread
 from scoring.services.grading import prompts, targets
@@ -212,6 +215,19 @@ class _Grading(Asking[GradingRun]):
             return False
         return job.status != GradingRun.Status.FINISHED or targets.has_open(job)
 
+    @staticmethod
+    def first_questions(job: GradingRun) -> Iterator[Question]:
+        if job.generator == Kind.EXACT:
+            return
+        form = schema(Rubric.from_json(job.rubric))
+        for target in chain.from_iterable(targets.unsettled(job)):
+            if target.has_text:
+                yield Question(target.row, prompts.opening(job.instructions, target), 0, form)
+
+    @staticmethod
+    def earlier(job: GradingRun) -> QuerySet[JudgeGrade]:
+        return JudgeGrade.objects.filter(run__fingerprint=job.fingerprint, tries=1)
+
     def go_on(self) -> None:
         self.rubric = Rubric.from_json(self.job.rubric)
         self.schema = schema(self.rubric)
@@ -366,6 +382,7 @@ class _Grading(Asking[GradingRun]):
         grade.save()
 
 
+forecast = partial(forecasting.forecast, _Grading)
 run, spent, can_resume = _Grading.run, _Grading.spent, _Grading.can_resume
 reopen, resume = _Grading.reopen, _Grading.resume
 

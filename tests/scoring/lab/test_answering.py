@@ -54,6 +54,16 @@ def started(client: Client, stub: ChatStub, **changed: Any) -> AnsweringRun:
     return AnsweringRun.objects.latest("pk")
 
 
+def test_the_cost_is_told_before_the_start(stub: ChatStub, ruth: Client) -> None:
+    sent = asked(stub, asks_confidence="on", forecast="count")
+    page = ruth.post(f"{PAGE}start/", sent).text
+    assert "This takes 8 requests" in page, "each question and the confidence in its answer"
+    assert "By the 4 questions that the server has counted" in page
+    assert "at a cost of about" in page
+    assert len(stub.requests) == 8
+    assert not AnsweringRun.objects.exists()
+
+
 class TestARun:
     def test_waits_for_a_worker_and_shows_what_came(self, stub: ChatStub, ruth: Client) -> None:
         stub.script = ["", "refuses", "500", ""]

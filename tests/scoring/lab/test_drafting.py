@@ -70,6 +70,14 @@ def address(draft: GeneratedDraft, move: str = "") -> str:
     return f"/lab/fields/cooking/drafting/{draft.run_id}/{draft.row}/{move}"
 
 
+def test_the_cost_is_told_before_the_start(stub: ChatStub, lena: Client) -> None:
+    page = lena.post("/lab/fields/cooking/drafting/start/", asked(stub, forecast="count")).text
+    assert "This takes 2 requests" in page
+    assert "By the 2 questions that the server has counted" in page
+    assert abstract(2) in page, "for the run that may follow"
+    assert not DraftingRun.objects.exists()
+
+
 class TestARun:
     def test_waits_for_a_worker_and_shows_what_became_of_it(
         self, stub: ChatStub, lena: Client, cooking: ResearchField

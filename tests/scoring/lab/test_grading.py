@@ -178,6 +178,9 @@ class TestJudges:
             "judge-generator": "chat", "judge-model": MODEL, "judge-base_url": stub.url, "judge-model_args": "timeout=2",
             "judge-runs": [str(run.pk)],
         }  # fmt: skip
+        page = ruth.post(f"{LAB}start/", form | {"forecast": "1"}).text
+        assert "This takes 1 request, if none has to be repeated." in page
+        assert not GradingRun.objects.exists()
         for _ in range(2):
             assert ruth.post(f"{LAB}start/", form).status_code == 302
 

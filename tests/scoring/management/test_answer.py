@@ -51,6 +51,18 @@ class TestTheCommand:
         )
         assert cost["cost_per_1000"] == pytest.approx(1000 * cost["cost"] / 3), "of those known"
 
+    def test_says_before_it_starts_what_five_questions_took(
+        self, stub: ChatStub, study: Study
+    ) -> None:
+        prices = ("--prompt_price", "2", "--completion_price", "10")
+        (told,) = json_of("answer", *arguments(stub, *prices), "--count-tokens")["runs"]
+        assert (told["requests"], told["n_counted"], len(stub.requests)) == (4, 4, 4)
+        assert told["cost"] > told["expected_cost"] > 0
+        out, _, _ = called("answer", *arguments(stub, *prices), "--dry-run")
+        assert "tokens and costs are upper bounds" in out
+        assert len(stub.requests) == 4
+        assert not AnsweringRun.objects.exists()
+
     def test_says_at_its_end_that_many_texts_could_not_be_read(
         self, stub: ChatStub, study: Study
     ) -> None:

@@ -55,6 +55,13 @@ class TestTheCommand:
         item = Item.objects.get(key=said["drafts"][0]["item"])
         assert (item.doi, str(item.publication_date)) == ("10.1234/onion.1", "2025-01-01")
 
+    def test_says_before_it_starts_what_it_costs(
+        self, stub: ChatStub, cooking: ResearchField, tmp_path: Path
+    ) -> None:
+        (told,) = draft(stub, csv_of((1, 2), tmp_path / "a.csv"), "--count-tokens")["runs"]
+        assert (told["requests"], told["n_counted"], len(stub.requests)) == (2, 2, 2)
+        assert not DraftingRun.objects.exists()
+
     def test_drafts_from_abstracts_that_were_fetched(
         self, stub: ChatStub, cooking: ResearchField, tmp_path: Path
     ) -> None:

@@ -60,6 +60,15 @@ def test_it_counts_what_became_of_each_model_s_answers(study: Study) -> None:
     }
 
 
+def test_it_says_before_it_starts_what_it_costs(study: Study, stub: ChatStub) -> None:
+    make_answers(study, ["one", "two", ("", "filtered")])
+    (told,) = grade(*by_chat(stub), "--count-tokens")["runs"]
+    assert (told["requests"], told["n_counted"], len(stub.requests)) == (2, 2, 2)
+    (told,) = grade("--judge", "exact", "--dry-run")["runs"]
+    assert told["requests"] == 0
+    assert not GradingRun.objects.exists()
+
+
 def test_rubric_and_prompt_come_from_files(study: Study, stub: ChatStub, tmp_path: Path) -> None:
     make_answers(study, ["one"])
     rubric, prompt = tmp_path / "rubric.json", tmp_path / "prompt.txt"

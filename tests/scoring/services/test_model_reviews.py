@@ -177,6 +177,8 @@ def test_the_command_says_the_verdicts_and_what_they_took(
 ) -> None:
     in_review(cooking)
     model = ("--reviewer", "chat", "--model", MODEL, "--base_url", stub.url)
+    (told,) = json_of("review_items", "--field", "cooking", *model, "--dry-run")["runs"]
+    assert (told["requests"], stub.requests) == (1, [])
     said = json_of("review_items", "--field", "cooking", *model)
     assert said["reviews"] == [{"item": "onion", "verdict": "revise", "finish": "stop"}]
     assert said["requests"] == 1

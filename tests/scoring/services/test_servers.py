@@ -1,7 +1,7 @@
 """Servers of the site's list: who may use one, where its key goes, and what a run may spend there."""
 
 from collections.abc import Iterator
-from datetime import date
+from datetime import date, timedelta
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -10,6 +10,7 @@ import pytest
 from django.core.exceptions import ValidationError
 from django.core.management import CommandError, call_command
 from django.db import connection
+from django.utils import timezone
 
 from benchmarks.completions.models import make_tokenizer, tiny_markov
 from benchmarks.completions.stub import MODEL as SCORER
@@ -283,6 +284,30 @@ class TestRuns:
         servers.save(server, boss)
         run = answering.run(answering.reopen(run))
         assert (run.status, run.answers.count()) == ("finished", 4)
+
+    def test_money_that_was_spent_keeps_the_prices_of_then(
+        self, boss: Any, questions: Study, stub: ChatStub
+    ) -> None:
+        server = server_at(stub.url, boss, price_in=Decimal(0), price_out=Decimal(250_000))
+        run = answering.answering_run(questions, asked(stub), limit=2, by=boss)
+        run.save()
+        run = answering.run(run)
+        today = timezone.now().date()
+        first = sum(answer.completion_tokens for answer in run.answers.all())
+        assert servers.spent(server, today) == Decimal(first) / 4 > 0
+        for price in (750_000, 500_000):
+            server.price_out = Decimal(price)
+            servers.save(server, boss)
+            assert servers.spent(server, today) == Decimal(first) / 4
+        run = answering.answering_run(questions, asked(stub), by=boss)
+        run.save()
+        run = answering.run(run)
+        then = sum(answer.completion_tokens for answer in run.answers.all())
+        assert servers.spent(server, today) == Decimal(first) / 4 + Decimal(then) / 2
+        # In a month without a change, its prices are those of now
+        long_ago = timezone.now() - timedelta(days=400)
+        run.answers.update(at=long_ago)
+        assert servers.spent(server, long_ago.date()) == Decimal(then) / 2
 
     def test_one_whose_account_left_the_study_is_refused_by_the_worker_as_before(
         self, boss: Any, questions: Study, stub: ChatStub

@@ -19,7 +19,7 @@ MODEL = {"model": "anthropic/claude"}
         (MODEL | {"enable_thinking": "True"}, "does not accept the argument “enable_thinking”"),
         (MODEL | {"concurrency": "513"}, "from 1 to 512"),
         ({"model": "bedrock/x", "base_url": "http://127.0.0.1:8000"}, "base_url cannot be given for bedrock"),
-        ({"model": "openai/azure/x", "base_url": "http://127.0.0.1:8000"}, "base_url cannot be given for openai/azure"),
+        ({"model": "anthropic/vertex/x", "base_url": "http://127.0.0.1:8000"}, "base_url cannot be given for anthropic/vertex"),
     ],
 )  # fmt: skip
 def test_arguments_that_cannot_be_meant_are_refused(args: dict[str, str], sentence: str) -> None:

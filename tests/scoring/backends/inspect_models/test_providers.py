@@ -1,14 +1,16 @@
-"""Models of providers, through Inspect: its mock, and the SDKs of OpenAI and Anthropic against servers on this machine.
+"""Models of providers, through Inspect: its mock, and the providers' own SDKs against servers on this machine.
 
 Its Python is the one of `make inspect`, or the one that INSPECT_PYTHON names.
 """
 
+import json
 import os
 import subprocess
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +29,15 @@ from tests.conftest import ROOT
 from tests.factories import make_user
 from tests.scoring.backends.chat import stub as chat_stub
 from tests.scoring.backends.chat.stub import ChatStub
-from tests.scoring.backends.inspect_models.stubs import AnthropicStub, ResponsesStub
+from tests.scoring.backends.inspect_models.stubs import (
+    AnthropicStub,
+    AzureStub,
+    BedrockStub,
+    FoundryStub,
+    GoogleStub,
+    MistralStub,
+    ResponsesStub,
+)
 
 pytestmark = pytest.mark.sweep
 
@@ -44,9 +54,12 @@ KEY = "a-marked-key-0123456789"
 
 @pytest.fixture(scope="module")
 def python() -> Path:
-    """One that has Inspect, and the packages of two providers."""
+    """One that has Inspect, and the packages of the providers."""
     path = Path(os.environ.get("INSPECT_PYTHON") or ROOT / "var/inspect/bin/python")
-    tried = [path, "-c", "import inspect_ai, openai, anthropic"]
+    packages = (
+        "inspect_ai, openai, anthropic, google.genai, mistralai, azure.ai.inference, aiobotocore"
+    )
+    tried = [path, "-c", f"import {packages}"]
     if not path.exists() or subprocess.run(tried).returncode:
         pytest.skip(f"Inspect is not at {path}: `make inspect` installs it")
     return path
@@ -203,6 +216,158 @@ def test_openais_newer_interface_answers_with_its_thought(site: LazySettings) ->
         answer = ask(generator, schema=SIDE)
         assert (answer.text, answer.thought, answer.usage) == ("Yes.", "Is it?", Usage(7, 5, 3))
         assert stub.requests[-1]["text"]["format"]["name"] == "answer"
+
+
+@dataclass(frozen=True)
+class Provider:
+    """A provider's interface, and what Inspect tells and reads of it.
+
+    key_in: the header of the key. thinks, takes_schema, gives_tokens, takes_seed: False where Inspect has nothing of the kind.
+    """
+
+    model: str
+    stub: type[ChatStub]
+    key_in: str
+    thinks: bool = True
+    takes_schema: bool = True
+    gives_tokens: bool = False
+    takes_seed: bool = True
+
+
+INTERFACES = (
+    Provider("google/gemini-2.5-flash", GoogleStub, "x-goog-api-key", gives_tokens=True, takes_seed=False),
+    Provider("mistral/mistral-stub", MistralStub, "Authorization"),
+    Provider("openai/azure/gpt-4o", AzureStub, "api-key", thinks=False, gives_tokens=True),
+    Provider("azureai/mistral-stub", FoundryStub, "api-key", thinks=False, takes_schema=False),
+    Provider("bedrock/anthropic.claude-stub", BedrockStub, "Authorization", takes_seed=False),
+)  # fmt: skip
+of_each = pytest.mark.parametrize("provider", INTERFACES, ids=lambda provider: provider.model)
+
+
+@pytest.fixture
+def interface(
+    provider: Provider, site: LazySettings, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[ChatStub]:
+    """The provider's server, with its key."""
+    with provider.stub() as stub:
+        site.SCORING_API_KEYS = {stub.url.removeprefix("http://"): KEY}
+        # Its SDK takes neither address nor key from anywhere else
+        site.SCORING_HOSTS += ["inspect:bedrock"]
+        monkeypatch.setenv("BEDROCK_BASE_URL", stub.url)
+        monkeypatch.setenv("AWS_DEFAULT_REGION", "eu-central-1")
+        monkeypatch.setenv("AWS_BEARER_TOKEN_BEDROCK", KEY)
+        yield stub
+
+
+def opened_at(provider: Provider, stub: ChatStub) -> Any:
+    told = {"temperature": "0", "max_tokens": "99", "seed": "7"}
+    return opened(provider.model, None if provider.stub is BedrockStub else stub, **told)
+
+
+@of_each
+def test_a_providers_sdk_is_told_all_that_it_takes_and_its_answer_is_read(
+    provider: Provider, interface: ChatStub
+) -> None:
+    with opened_at(provider, interface) as generator:
+        answer = ask(generator, schema=SIDE, wants_tokens=True)
+        assert KEY not in repr(generator.identity()) + repr(answer)
+    assert (answer.text, answer.finish) == ("Yes.", Finish.STOP)
+    assert answer.thought == ("Is it?" if provider.thinks else "")
+    assert answer.usage is not None
+    assert (answer.usage.prompt_tokens, answer.usage.completion_tokens) == (7, 5)
+    assert bool(answer.tokens) == provider.gives_tokens
+    if provider.gives_tokens:
+        assert answer.tokens[0].likeliest[0][1] == -0.2
+    (sent,), (headers,) = interface.requests, interface.headers
+    assert KEY in {n.lower(): v for n, v in headers.items()}[provider.key_in.lower()]
+    told = json.dumps(sent)
+    assert ("99" in told, "Is it so?" in told, "Answer in a word." in told) == (True, True, True)
+    assert ('["A", "B"]' in told) == provider.takes_schema
+    assert ("seed" in told) == provider.takes_seed
+
+
+@of_each
+def test_a_providers_errors_are_ours_and_each_request_is_sent_once(
+    provider: Provider, interface: ChatStub
+) -> None:
+    with opened_at(provider, interface) as generator:
+        interface.script = ["429"]
+        began = time.monotonic()
+        answer = ask(generator)
+        assert (answer.text, answer.resent, len(interface.requests)) == ("Yes.", 1, 2)
+        if provider.stub is not BedrockStub:  # which names no pause
+            assert time.monotonic() - began > 1
+        interface.fault = "400"
+        with pytest.raises(NoAnswerError, match=r"refused: 400: this cannot be meant\.$"):
+            ask(generator)
+        interface.fault = "401"
+        with pytest.raises(ScoringError, match=r"does not accept the one in .* \(401: wrong key\)"):
+            ask(generator)
+        interface.fault = "window"
+        assert ask(generator).finish == Finish.TOO_LONG
+    assert len(interface.requests) == 5
+
+
+@of_each
+def test_a_providers_sdk_follows_no_redirect_with_the_key(
+    provider: Provider, interface: ChatStub
+) -> None:
+    with ChatStub() as other, opened_at(provider, interface) as generator:
+        interface.fault, interface.redirect_to = "redirects", f"{other.url}/v1/chat/completions"
+        with pytest.raises(ScoringError, match="redirects to another one"):
+            ask(generator)
+        assert not other.headers
+    assert len(interface.requests) == 1
+
+
+LEAVES = """
+import asyncio, importlib.util, sys
+spec = importlib.util.spec_from_file_location("inspect_process", sys.argv[1])
+process = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(process)
+process._keep_to("http://127.0.0.1:9")
+import aiohttp, httpx
+
+async def leave():
+    async with aiohttp.ClientSession() as session:
+        await session.post(sys.argv[2], data=b"key")
+
+async def leave_by_httpx():
+    async with httpx.AsyncClient() as client:
+        await client.post(sys.argv[2], content=b"key")
+
+for way in (leave, leave_by_httpx):
+    try:
+        asyncio.run(way())
+    except process.ElsewhereError as error:
+        print(error)
+"""
+
+
+def test_no_request_leaves_for_another_address_than_the_given_one(
+    python: Path, stub: ChatStub
+) -> None:
+    command = [python, "-I", "-c", LEAVES, str(inspect_models.PROCESS), stub.url]
+    said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    assert said.split() == ["127.0.0.1", "127.0.0.1"]
+    assert not stub.headers
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_stored_key_is_bedrocks_bearer_token(
+    site: LazySettings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = ModelServer(name="Bedrock", kind="inspect", address="bedrock")
+    servers.save(made, make_user("boss", is_superuser=True), key=KEY)
+    with BedrockStub() as stub:
+        monkeypatch.setenv("BEDROCK_BASE_URL", stub.url)
+        monkeypatch.setenv("AWS_DEFAULT_REGION", "eu-central-1")
+        with opened("bedrock/anthropic.claude-stub") as generator:
+            assert ask(generator).text == "Yes."
+            stub.fault = "401"
+            with pytest.raises(ScoringError, match="the one on the page Model servers"):
+                ask(generator)
+        assert all(f"Bearer {KEY}" in sent.values() for sent in stub.headers)
 
 
 def test_a_provider_without_its_key_says_so(

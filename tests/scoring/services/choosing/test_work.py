@@ -17,7 +17,6 @@ from scoring.domain.backend import ScoringError
 from scoring.models import ChoiceRun
 from scoring.services.asking.settings import Asked, newest_same
 from scoring.services.choosing import runs
-from scoring.services.choosing.forecast import forecast
 from scoring.services.choosing.summary import outcomes, summarise
 from tests.factories import make_item, make_study
 from tests.scoring.backends.chat.stub import MODEL, ChatStub
@@ -311,7 +310,7 @@ class TestWhatItCosts:
     def test_is_foretold_and_bounds_what_is_spent(self, stub: ChatStub, study: Study) -> None:
         costs = {"prompt_price": 1, "completion_price": 2}
         run = stored_run(stub, study, args={"max_tokens": "50"}, costs=costs)
-        told = forecast(lambda: run)
+        told = runs.forecast(lambda: run)
         assert (told.requests, told.usage.completion_tokens, told.seconds) == (8, 400, None)
         assert stub.requests == []
         run = runs.run(run)
@@ -320,7 +319,7 @@ class TestWhatItCosts:
         assert told.cost is not None
         assert spent.cost is not None
         assert spent.cost <= told.cost
-        again = forecast(lambda: run)
+        again = runs.forecast(lambda: run)
         assert again.seconds is not None
         # The run's own answers say what another one of these settings takes
         assert (again.n_counted, again.expected_cost) == (8, spent.cost)
@@ -330,7 +329,7 @@ class TestWhatItCosts:
     ) -> None:
         costs = {"prompt_price": 1, "completion_price": 2}
         run = stored_run(stub, study, args={"max_tokens": "50"}, costs=costs)
-        told = forecast(lambda: run, asks=True)
+        told = runs.forecast(lambda: run, asks=True)
         assert (told.n_counted, len(stub.requests)) == (5, 5)
         assert not run.choices.exists()
         assert told.expected is not None
