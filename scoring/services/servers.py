@@ -81,12 +81,7 @@ def save(
     users_before = set() if before is None else set(before.users.all())
     server.save()
     server.users.set([] if server.is_for_all else users)
-    changed = []
-    if before is not None:
-        columns = [field.name for field in ModelServer._meta.concrete_fields]
-        unshown = ("sealed_key", "place", "prices_since", "spent_before")
-        shown = (name for name in columns if name not in unshown)
-        changed = [name for name in shown if getattr(before, name) != getattr(server, name)]
+    changed = [] if before is None else _changed(before, server)
     if users_before != set(server.users.all()):
         changed.append("users")
     if key is not None:
@@ -144,6 +139,13 @@ def _check_encrypted(server: ModelServer) -> None:
         raise ValidationError(
             {"address": "A key is sent to another machine only over https://. Write https://."}
         )
+
+
+def _changed(before: ModelServer, after: ModelServer) -> list[str]:
+    """Names of the columns that differ, as the audit trail shows them."""
+    unshown = ("sealed_key", "place", "prices_since", "spent_before")
+    names = [field.name for field in ModelServer._meta.concrete_fields if field.name not in unshown]
+    return [name for name in names if getattr(before, name) != getattr(after, name)]
 
 
 @transaction.atomic
