@@ -228,11 +228,7 @@ def _send_once() -> None:
     """Let the SDKs of Bedrock and Azure AI send a request once, who are not told so by the options of a model."""
     os.environ["AWS_MAX_ATTEMPTS"] = "1"
     with suppress(ImportError):
-        import_module("azure.core.pipeline.policies").AsyncRetryPolicy.is_retry = _never
-
-
-def _never(*_: Any) -> bool:
-    return False
+        import_module("azure.core.pipeline.policies").AsyncRetryPolicy.is_retry = lambda *_: False
 
 
 def _keep_to(base_url: str) -> None:

@@ -1,6 +1,6 @@
 """Reads answers that a model gave elsewhere from a table: a row becomes the object that a line of JSON would hold. Pure."""
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import isfinite
 
@@ -59,14 +59,19 @@ def table_rows(
             f"it has no column {listed(missing)} (columns: {listed(table.columns) or 'none'})"
         )
     unread = [TableRow(problem.place, {}, problem.message) for problem in table.problems]
-    return unread + [
-        TableRow(row.problem("").place, _values(row.cells, there)) for row in table.rows
+    # An empty cell is a value that was not given, except for an answer
+    read = [
+        {
+            name: _number(cell.strip()) if name in NUMBERS else cell
+            for name in there
+            if (cell := row.cells[name]).strip() or name == ANSWER
+        }
+        for row in table.rows
     ]
-
-
-def _values(cells: Mapping[str, str], there: Set[str]) -> dict[str, str | int | float]:
-    said = {name: cells[name] for name in there if cells[name].strip() or name == ANSWER}
-    return {n: _number(cell.strip()) if n in NUMBERS else cell for n, cell in said.items()}
+    return unread + [
+        TableRow(row.problem("").place, values)
+        for row, values in zip(table.rows, read, strict=True)
+    ]
 
 
 def _number(cell: str) -> str | int | float:

@@ -192,14 +192,10 @@ def _lines(path: Path) -> Places:
             while line := file.readline(MOST_CHARACTERS + 2):
                 number += 1
                 if line.strip():
-                    yield f"line {number}", partial(_of_line, line)
+                    yield f"line {number}", partial(lambda text: read_answer(object_of(text)), line)
                 while line and not line.endswith("\n"):  # the rest of one that is too long
                     line = file.readline(MOST_CHARACTERS)
     except OSError as error:
         raise ScoringError(f"{path} cannot be read: {error.strerror or error}.") from error
     except UnicodeDecodeError as error:
         raise ScoringError(f"{path} cannot be read: {not_utf8(path)}.") from error
-
-
-def _of_line(line: str) -> ReadAnswer:
-    return read_answer(object_of(line))
