@@ -4,7 +4,7 @@ import fcntl
 import os
 import re
 import shutil
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -137,7 +137,7 @@ def restore(
             )
         sqlite.refuse_used(path) if is_sqlite else postgres.refuse_used(values)
     # Who withdrew is gone before anybody sees the database; records belong to the rows that name them
-    n = copy_files_in(folder, manifest, announce, is_late=False) if with_files else 0
+    early = copy_files_in(folder, manifest, announce) if with_files else set()
     announce("Restoring the database")
     target: Target = _into_sqlite if is_sqlite else _into_postgres(values, announce)
     with target(folder, manifest, values) as restored, opened(restored):
@@ -146,8 +146,8 @@ def restore(
         announce("Migrating")
         call_command("migrate", verbosity=0)
         done = again()
-    n += copy_files_in(folder, manifest, announce, is_late=True) if with_files else 0
-    return Restored(needed, n, done)
+    late = copy_files_in(folder, manifest, announce, but=early) if with_files else set()
+    return Restored(needed, len(early | late), done)
 
 
 @contextmanager
@@ -196,21 +196,26 @@ def _within_postgres(folder: Path, manifest: Manifest, values: Values) -> Iterat
     postgres.analyze(values)
 
 
-def copy_files_in(folder: Path, manifest: Manifest, announce: Announce, *, is_late: bool) -> int:
-    """Tombstones that are there stay, whatever the backup says; other files are as they were.
+def copy_files_in(
+    folder: Path, manifest: Manifest, announce: Announce, *, but: Collection[str] | None = None
+) -> set[str]:
+    """The names of files that were put back: all that may come early or, late, what rows name, `but` those that came early.
 
-    Results come early: withdrawing again deletes those of who withdrew.
+    Tombstones that are there stay, whatever the backup says; other files are as they were. Results come early: withdrawing
+    again deletes those of who withdrew. Token records that are there are replaced late, with the rows that name them; missing
+    ones come early, so that no site lacks them that looks whole.
     """
-    n = 0
+    done = set()
     for name in manifest.files:
         top, _, rest = name.partition("/")
-        if top == FILES:
-            part, _, inner = rest.partition("/")
-            if (part == LATE) != is_late:
-                continue
-            announce(f"Putting files back: {part}")
-            n += files.copy_in(storages[part], inner, folder / name, over=part != "withdrawals")
-    return n
+        part, _, inner = rest.partition("/")
+        if top != FILES or (but is not None and (part != LATE or name in but)):
+            continue
+        announce(f"Putting files back: {part}")
+        over = part != "withdrawals" and (part != LATE or but is not None)
+        if files.copy_in(storages[part], inner, folder / name, over=over):
+            done.add(name)
+    return done
 
 
 def difference(finding: Finding) -> str:

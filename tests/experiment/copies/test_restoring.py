@@ -71,16 +71,18 @@ def test_a_restore_keeps_later_withdrawals_and_drops_later_participants(
     assert finish(study).stage == "finished"  # it goes on
 
 
-def test_a_failed_restore_leaves_database_and_records_and_keeps_tombstones(
+def test_a_failed_restore_leaves_database_and_records_and_brings_what_was_missing(
     study: Study, files: Path, backup: Backup, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     record = files / "scoring" / "run" / "p.parquet"
+    lost = record.with_name("q.parquet")
     tombstone = files / "withdrawals" / "left" / "x"
-    for path in (record, tombstone):
-        path.parent.mkdir(parents=True)
+    for path in (record, lost, tombstone):
+        path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(b"as it was")
     folder = backup()
     record.write_bytes(b"newer")
+    lost.unlink()
     tombstone.unlink()
     later = finish(study)
 
@@ -93,6 +95,7 @@ def test_a_failed_restore_leaves_database_and_records_and_keeps_tombstones(
             call_command("restore", folder, replace=True)
     assert Participant.objects.get(pk=later.pk).stage == "finished"
     assert (record.read_bytes(), tombstone.read_bytes()) == (b"newer", b"as it was")
+    assert lost.read_bytes() == b"as it was", "no row that is brought back may name a missing one"
     call_command("restore", folder, replace=True)
     assert not Participant.objects.filter(pk=later.pk).exists()
     assert record.read_bytes() == b"as it was"
