@@ -2,6 +2,7 @@ import os
 from pathlib import Path
 from typing import Any
 
+import psycopg
 from django.conf import settings
 from django.core.management.base import CommandError, CommandParser
 from django.db import connection
@@ -87,7 +88,7 @@ class Command(ReportingCommand):
                     again=chores.withdraw_again,
                     announce=announce,
                 )
-        except BackupError as error:
+        except (BackupError, psycopg.OperationalError) as error:  # no server, or no such database
             raise CommandError(str(error)) from error
         self._say(manifest, done, must, options)
 

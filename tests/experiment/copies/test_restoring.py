@@ -141,6 +141,8 @@ def test_a_user_who_may_create_no_database_restores_in_place(
     try:
         with closing(psycopg.connect(elsewhere, autocommit=True)) as admin:
             admin.execute(SQL("ALTER DATABASE {} OWNER TO {}").format(Identifier(name), role))
+        with pytest.raises(CommandError, match="does not exist"):
+            call_command("restore", folder, into=f"{elsewhere}_nowhere")
         user, host = f"{name}_owner:only-here", elsewhere.rpartition("@")[2]
         call_command("restore", folder, into=f"postgres://{user}@{host}")
         assert "restored in place" in capsys.readouterr().err
