@@ -6,7 +6,7 @@ to a terminal.
 
 import json
 import sys
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from io import StringIO
 from pathlib import Path
@@ -24,7 +24,14 @@ from django.core.serializers.json import DjangoJSONEncoder
 from django.db import DatabaseError
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TaskID,
+    TextColumn,
+    TimeRemainingColumn,
+)
 from rich.table import Table
 from rich.text import Text
 
@@ -181,3 +188,23 @@ def progress(
                 bar.update(task, rate=f"{speed:,.1f} {unit}/s")
 
         yield update
+
+
+@contextmanager
+def step_progress(*, lines: bool = False) -> Iterator[Callable[[str, int, int], None]]:
+    """A bar for each step whose total is known, on a terminal; with `lines`, a line for each other step, and for all elsewhere."""
+    console = Console(stderr=True)
+    columns = ("{task.description}", BarColumn(), TextColumn("{task.completed:,.0f}"), TimeRemainingColumn())  # fmt: skip
+    with Progress(*columns, console=console, disable=not console.is_terminal) as bar:
+        tasks: dict[str, TaskID | None] = {}
+
+        def announce(step: str, done: int, total: int) -> None:
+            if step not in tasks:
+                is_line = lines and not (total and console.is_terminal)
+                if is_line:
+                    console.print(f"{printed(step)} ...", markup=False, highlight=False, soft_wrap=True)  # fmt: skip
+                tasks[step] = None if is_line else bar.add_task(step, total=total or None)
+            if (task := tasks[step]) is not None:
+                bar.update(task, completed=done)
+
+        yield announce

@@ -54,7 +54,11 @@ class ItemSerializer(serializers.ModelSerializer[Item]):
         ]
 
     def get_categories(self, item: Item) -> str:
-        return json.dumps(item.categories, ensure_ascii=False) if item.categories else ""
+        return (
+            json.dumps(item.categories, ensure_ascii=False, sort_keys=True)
+            if item.categories
+            else ""
+        )
 
     def get_made_from(self, item: Item) -> str:
         return made_from.written(item.made_from)

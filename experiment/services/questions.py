@@ -70,7 +70,9 @@ def as_toml(row: QuestionTemplate) -> str:
     """
     lines = [f"key = {_toml(row.key)}", f"question = {_toml(row.question)}"]
     if row.categories:
-        named = (f"{_toml(n)} = [{', '.join(map(_toml, v))}]" for n, v in row.categories.items())
+        named = (
+            f"{_toml(n)} = [{', '.join(map(_toml, v))}]" for n, v in sorted(row.categories.items())
+        )
         lines.append(f"categories = {{ {', '.join(named)} }}")
     for rule in row.rules:
         when = [f"when = {_toml(rule['when'])}"] if rule["when"] else []
@@ -344,7 +346,8 @@ class WantedQuestions:
 
 
 def content(wanted: WantedQuestions, items: Sequence[Item]) -> bytes:
-    names = dict.fromkeys(name for item in items for name in item.categories)
+    # Sorted: the order in which a database keeps them is its own
+    names = sorted({name for item in items for name in item.categories})
     if wanted.columns == "published":
         columns = dict(PUBLISHED) | {f"{name}{DIMENSION}": f"{name}{DIMENSION}" for name in names}
     else:

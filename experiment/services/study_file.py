@@ -150,11 +150,11 @@ def document(study: Study) -> dict[str, Any]:
         if item.is_question:
             template = item.template.key if item.template else ""
             said = (item.expert_answer, item.categories, template, source_of(item.made_from))
-            own_item |= zip(QUESTION_FIELDS, said, strict=True)
+            own_item |= zip(QUESTION_FIELDS, map(plain, said), strict=True)
         listed.append(own_item)
     asked = []
     for question in study.survey_questions.order_by("number", "pk"):
-        own_question = {name: getattr(question, name) for name in (*SURVEY_FIELDS, "parts")}
+        own_question = {n: plain(getattr(question, n)) for n in (*SURVEY_FIELDS, "parts")}
         if question.arm:
             own_question["arm"] = question.arm.name
         asked.append(own_question)
@@ -175,6 +175,9 @@ def document(study: Study) -> dict[str, Any]:
 
 
 def plain(value: Any) -> Any:
+    """As JSON has it, with keys in an order that does not depend on the database."""
+    if isinstance(value, dict):
+        return {key: plain(found) for key, found in sorted(value.items())}
     if isinstance(value, Decimal):
         return str(value)  # exact, as no number of JSON is
     return value.isoformat() if hasattr(value, "isoformat") else value

@@ -37,6 +37,7 @@ DUMP_SHARE = (
     4  # a dump has no indexes and is compressed: a quarter of the database is more than enough
 )
 Announce = Callable[[str, int, int], object]  # what, done, total; 0 where nobody knows
+Values = Mapping[str, Any]  # Django's settings of a database
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,7 +196,7 @@ ALIAS = "default"
 
 
 @contextmanager
-def opened(values: Mapping[str, Any]) -> Iterator[None]:
+def opened(values: Values) -> Iterator[None]:
     """Within it every query of this thread goes to the database that these settings name."""
     site = connections[ALIAS]
     merged = {**site.settings_dict, "OPTIONS": {}, **values}

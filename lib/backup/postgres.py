@@ -87,9 +87,9 @@ def dump(snapshot: str, target: Path, announce: Callable[[int], object]) -> Stor
 
 def check(dump_file: Path, server: int) -> None:
     """BackupError where the dump cannot be read to its end."""
-    with _script(dump_file, server) as script:
+    with script(dump_file, server) as sql:
         last = b""
-        while chunk := script.read(files.CHUNK):
+        while chunk := sql.read(files.CHUNK):
             last = (last + chunk)[-1000:]
     if ENDS_WITH.encode() not in last:
         raise BackupError(f"{dump_file} is incomplete.")
@@ -102,14 +102,14 @@ def restore(dump_file: Path, values: Mapping[str, Any], server: int, rows: Rows)
     said = json.dumps(dict(rows)).replace("'", "''")
     settings = {"schema": "current_schema()", "rows": f"'{said}'"}
     kept = [f"SELECT set_config('backup.{name}', {value}, false);\n" for name, value in settings.items()]  # fmt: skip
-    with _script(dump_file, server) as script, running(command, values, reads=True) as psql:
+    with script(dump_file, server) as sql, running(command, values, reads=True) as psql:
         psql.write("".join(["SET client_min_messages = error;\n", *kept, EMPTY]).encode())
         for _ in range(HEADER_LINES):
-            line = script.readline()
+            line = sql.readline()
             if server >= 17 or not UNKNOWN_SETTING.fullmatch(line):
                 psql.write(line)
         last = b""
-        while chunk := script.read(files.CHUNK):
+        while chunk := sql.read(files.CHUNK):
             psql.write(chunk)
             last = (last + chunk)[-1000:]
         if ENDS_WITH.encode() not in last:
@@ -160,7 +160,7 @@ def connected(values: Mapping[str, Any]) -> "psycopg.Connection[Any]":
 
 
 @contextmanager
-def _script(dump_file: Path, server: int) -> Iterator[IO[bytes]]:
+def script(dump_file: Path, server: int) -> Iterator[IO[bytes]]:
     """The dump as SQL; an error where it cannot be read to its end."""
     command = [program("pg_restore", server), "--no-owner", "--no-privileges", "--file=-"]
     with running([*command, str(dump_file)]) as output:

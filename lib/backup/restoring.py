@@ -4,7 +4,7 @@ import fcntl
 import os
 import re
 import shutil
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,9 +16,11 @@ from django.core.files.storage import storages
 from django.core.management import call_command
 from psycopg import sql
 
-from lib.backup import files, postgres, sqlite
+from lib.backup import files, moving, postgres, sqlite
 from lib.backup.making import (
     FILES,
+    Announce,
+    Values,
     applied_migrations,
     opened,
     refuse_newer,
@@ -29,9 +31,7 @@ from lib.backup.manifest import BackupError, Facts, Manifest
 from lib.backup.postgres import connected, refuse_used
 
 T = TypeVar("T")
-Announce = Callable[[str], object]
-Values = Mapping[str, Any]  # Django's settings of a database
-Target = Callable[[Path, Manifest, Values], AbstractContextManager[Values]]
+Target = Callable[[Path, Manifest, Values, Announce], AbstractContextManager[Values]]
 LATE = "token_records"  # rows name them
 
 
@@ -65,12 +65,16 @@ def check_files(folder: Path, manifest: Manifest) -> None:
 
 
 def verify(
-    folder: Path, manifest: Manifest, values: Values, facts: Callable[[], Facts], must: Facts
+    folder: Path,
+    manifest: Manifest,
+    values: Values,
+    facts: Callable[[], Facts],
+    must: Facts,
+    announce: Announce,
 ) -> list[Finding]:
     """Compare a copy that is restored beside the site with what was counted when the backup was made."""
-    _refuse_other_engine(manifest, values)
     needed = refuse_newer(manifest.database.migrations)
-    with _scratch(folder, manifest, values) as scratch, opened(scratch):
+    with _scratch(folder, manifest, values, announce) as scratch, opened(scratch):
         found = compare_rows(manifest)
         if all(each.holds for each in found):
             if needed:
@@ -80,23 +84,48 @@ def verify(
 
 
 @contextmanager
-def _scratch(folder: Path, manifest: Manifest, values: Values) -> Iterator[Values]:
-    source = folder / manifest.database.file
-    if manifest.database.engine == "sqlite":
+def _scratch(
+    folder: Path, manifest: Manifest, values: Values, announce: Announce
+) -> Iterator[Values]:
+    if vendor(values) == "sqlite":
         with temporary_folder(folder.parent, "verify-") as place:
             copy = place / sqlite.FILE
-            sqlite.copy_file(source, copy)
-            sqlite.check(copy)
+            _put_in_file(folder, manifest, copy, announce)
             yield sqlite_file(copy)
     else:
         with beside(values, VERIFY) as scratch:
-            postgres.restore(source, scratch, postgres.server_version(), {})
+            # Rows that were counted otherwise are a finding here
+            _put_in_postgres(folder, manifest, scratch, announce, rows={})
             yield scratch
 
 
+def _put_in_file(folder: Path, manifest: Manifest, path: Path, announce: Announce) -> None:
+    source = folder / manifest.database.file
+    if manifest.database.engine == "sqlite":
+        sqlite.copy_file(source, path)
+    else:
+        moving.to_sqlite(source, manifest.database, path, announce)
+    sqlite.check(path)
+
+
+def _put_in_postgres(
+    folder: Path, manifest: Manifest, values: Values, announce: Announce, rows: postgres.Rows
+) -> None:
+    source = folder / manifest.database.file
+    if manifest.database.engine == "sqlite":
+        moving.to_postgres(source, manifest.database, values, announce)
+    else:
+        with opened(values):
+            server = postgres.server_version()
+        postgres.restore(source, values, server, rows)
+
+
 def compare_rows(manifest: Manifest) -> list[Finding]:
-    """Tables by name; most sites' are few enough to name each."""
-    rows, said = table_rows(), manifest.database.rows
+    """Tables by name; most sites' are few enough to name each. SQLite's own tables do not come to PostgreSQL."""
+    rows, said = (
+        {table: n for table, n in counted.items() if not table.startswith(sqlite.OWN)}
+        for counted in (table_rows(), manifest.database.rows)
+    )
     found = [
         Finding(f"rows of {table}", str(said.get(table, "none")), str(rows.get(table, "none")))
         for table in sorted(said.keys() | rows.keys())
@@ -125,7 +154,6 @@ def restore(
     announce: Announce,
 ) -> Restored[T]:
     """Have the site as it was, with what `again` does to it; refused where anything is there and may not be replaced."""
-    _refuse_other_engine(manifest, values)
     needed = refuse_newer(manifest.database.migrations)
     is_sqlite = vendor(values) == "sqlite"
     path = Path(values["NAME"])
@@ -137,29 +165,29 @@ def restore(
             )
         sqlite.refuse_used(path) if is_sqlite else postgres.refuse_used(values)
     # Who withdrew is gone before anybody sees the database; records belong to the rows that name them
-    n = copy_files_in(folder, manifest, announce, is_late=False) if with_files else 0
-    announce("Restoring the database")
+    early = copy_files_in(folder, manifest, announce) if with_files else set()
+    announce("Restoring the database", 0, 0)
     target: Target = _into_sqlite if is_sqlite else _into_postgres(values, announce)
-    with target(folder, manifest, values) as restored, opened(restored):
+    with target(folder, manifest, values, announce) as restored, opened(restored):
         if wrong := [each for each in compare_rows(manifest) if not each.holds]:
             raise BackupError(difference(wrong[0]))
-        announce("Migrating")
+        announce("Migrating", 0, 0)
         call_command("migrate", verbosity=0)
         done = again()
-    n += copy_files_in(folder, manifest, announce, is_late=True) if with_files else 0
-    return Restored(needed, n, done)
+    late = copy_files_in(folder, manifest, announce, but=early) if with_files else set()
+    return Restored(needed, len(early | late), done)
 
 
 @contextmanager
-def _into_sqlite(folder: Path, manifest: Manifest, values: Values) -> Iterator[Values]:
+def _into_sqlite(
+    folder: Path, manifest: Manifest, values: Values, announce: Announce
+) -> Iterator[Values]:
     """Made ready beside its place, which it takes at the end of the block."""
-    source = folder / manifest.database.file
     path = Path(values["NAME"])
     staged = path.with_name(f"{path.name}.restoring")
     staged.unlink(missing_ok=True)
     try:
-        sqlite.copy_file(source, staged)
-        sqlite.check(staged)
+        _put_in_file(folder, manifest, staged, announce)
         yield sqlite_file(staged)
         sqlite.refuse_used(path)
         sqlite.replace(path, staged)
@@ -172,57 +200,57 @@ def _into_postgres(values: Values, announce: Announce) -> Target:
         return _beside_postgres
     announce(
         f"The database {values['NAME']} is restored in place, because {why}. If a migration or a repeated "
-        "withdrawal fails, the database has the rows of the backup; then run the command again"
+        "withdrawal fails, the database has the rows of the backup; then run the command again",
+        0,
+        0,
     )
     return _within_postgres
 
 
 @contextmanager
-def _beside_postgres(folder: Path, manifest: Manifest, values: Values) -> Iterator[Values]:
+def _beside_postgres(
+    folder: Path, manifest: Manifest, values: Values, announce: Announce
+) -> Iterator[Values]:
     """Made ready beside its place, which it takes at the end of the block."""
     with beside(values, RESTORING) as made:
-        with _within_postgres(folder, manifest, made):
+        with _within_postgres(folder, manifest, made, announce):
             yield made
         take_place(values, made)
 
 
 @contextmanager
-def _within_postgres(folder: Path, manifest: Manifest, values: Values) -> Iterator[Values]:
-    with opened(values):
-        server = postgres.server_version()
-    database = manifest.database
-    postgres.restore(folder / database.file, values, server, database.rows)
+def _within_postgres(
+    folder: Path, manifest: Manifest, values: Values, announce: Announce
+) -> Iterator[Values]:
+    _put_in_postgres(folder, manifest, values, announce, manifest.database.rows)
     yield values
     postgres.analyze(values)
 
 
-def copy_files_in(folder: Path, manifest: Manifest, announce: Announce, *, is_late: bool) -> int:
-    """Tombstones that are there stay, whatever the backup says; other files are as they were.
+def copy_files_in(
+    folder: Path, manifest: Manifest, announce: Announce, *, but: Collection[str] | None = None
+) -> set[str]:
+    """The names of files that were put back: all that may come early or, late, what rows name, `but` those that came early.
 
-    Results come early: withdrawing again deletes those of who withdrew.
+    Tombstones that are there stay, whatever the backup says; other files are as they were. Results come early: withdrawing
+    again deletes those of who withdrew. Token records that are there are replaced late, with the rows that name them; missing
+    ones come early, so that no site lacks them that looks whole.
     """
-    n = 0
+    done = set()
     for name in manifest.files:
         top, _, rest = name.partition("/")
-        if top == FILES:
-            part, _, inner = rest.partition("/")
-            if (part == LATE) != is_late:
-                continue
-            announce(f"Putting files back: {part}")
-            n += files.copy_in(storages[part], inner, folder / name, over=part != "withdrawals")
-    return n
+        part, _, inner = rest.partition("/")
+        if top != FILES or (but is not None and (part != LATE or name in but)):
+            continue
+        announce(f"Putting files back: {part}", 0, 0)
+        over = part != "withdrawals" and (part != LATE or but is not None)
+        if files.copy_in(storages[part], inner, folder / name, over=over):
+            done.add(name)
+    return done
 
 
 def difference(finding: Finding) -> str:
     return f"{finding.what}: {finding.found}. Expected: {finding.said}."
-
-
-def _refuse_other_engine(manifest: Manifest, values: Values) -> None:
-    if manifest.database.engine != vendor(values):
-        raise BackupError(
-            f"The backup comes from {manifest.database.engine}, but the database is {vendor(values)}. Restore a backup to "
-            "the same kind of database."
-        )
 
 
 @contextmanager

@@ -12,6 +12,7 @@ from lib.backup.manifest import BackupError
 
 FILE = "database.sqlite3"
 PAGES_AT_ONCE = 4096
+OWN = "sqlite_"  # how names of its own tables begin: statistics, keys
 Announce = Callable[[int, int], object]
 
 

@@ -1,17 +1,13 @@
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from django.conf import settings
 from django.core.management.base import CommandError, CommandParser
-from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn
 
 from experiment.services import chores
-from lib.backup.making import Announce, Wanted, make
+from lib.backup.making import Wanted, make
 from lib.backup.manifest import BackupError
-from lib.commands import ReportingCommand, add_json_argument
+from lib.commands import ReportingCommand, add_json_argument, step_progress
 
 
 class Command(ReportingCommand):
@@ -45,7 +41,7 @@ class Command(ReportingCommand):
         keys = {name.lower(): str(getattr(settings, name)) for name in names}
         wanted = Wanted(parts, chores.key_name(), keys, chores.facts)
         try:
-            with _progress() as announce:
+            with step_progress() as announce:
                 made = make(options["output"].resolve(), wanted, options["keep"], announce)
         except BackupError as error:
             raise CommandError(str(error)) from error
@@ -72,19 +68,3 @@ class Command(ReportingCommand):
             if facts and facts[name] != must
         ]
         self.report(options, data, lines)
-
-
-@contextmanager
-def _progress() -> Iterator[Announce]:
-    """A bar for each step, on a terminal."""
-    console = Console(stderr=True)
-    columns = ("{task.description}", BarColumn(), TextColumn("{task.completed:,.0f}"))
-    with Progress(*columns, console=console, disable=not console.is_terminal) as bar:
-        tasks: dict[str, Any] = {}
-
-        def announce(what: str, done: int, total: int) -> None:
-            if what not in tasks:
-                tasks[what] = bar.add_task(what, total=total or None)
-            bar.update(tasks[what], completed=done)
-
-        yield announce

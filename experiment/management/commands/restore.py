@@ -2,6 +2,7 @@ import os
 from pathlib import Path
 from typing import Any
 
+import psycopg
 from django.conf import settings
 from django.core.management.base import CommandError, CommandParser
 from django.db import connection
@@ -10,23 +11,23 @@ from django.utils.module_loading import import_string
 from experiment.services import chores
 from experiment.services.withdrawal import Reapplied
 from lib.backup import manifest as manifests
+from lib.backup.making import Values
 from lib.backup.manifest import BackupError, Facts, Manifest
 from lib.backup.restoring import (
     Finding,
     Restored,
-    Values,
     check_files,
     compare_facts,
     difference,
     restore,
     verify,
 )
-from lib.commands import ReportingCommand, add_json_argument, table_lines
+from lib.commands import ReportingCommand, add_json_argument, step_progress, table_lines
 from lib.shapes import Either
 
 
 class Command(ReportingCommand):
-    help = "Restore a backup. With --verify, restore it to a temporary database, compare it, and report the differences."
+    help = "Restore a backup, also to the other kind of database. With --verify, restore it to a temporary database, compare it, and report the differences."
     prints = Either(
         verify={"holds": bool, "differences": int},
         restore={"migrated": [str], "files": int, "withdrawn": int, "holds": bool},
@@ -82,16 +83,17 @@ class Command(ReportingCommand):
             if is_site:
                 chores.refuse_served()
             connection.close()
-            done = restore(
-                folder,
-                manifest,
-                values,
-                replace=options["replace"],
-                with_files=is_site,
-                again=chores.withdraw_again,
-                announce=lambda what: self.stderr.write(f"{what} ..."),
-            )
-        except BackupError as error:
+            with step_progress(lines=True) as announce:
+                done = restore(
+                    folder,
+                    manifest,
+                    values,
+                    replace=options["replace"],
+                    with_files=is_site,
+                    again=chores.withdraw_again,
+                    announce=announce,
+                )
+        except (BackupError, psycopg.OperationalError) as error:  # no server, or no such database
             raise CommandError(str(error)) from error
         self._say(manifest, done, must, options)
 
@@ -111,10 +113,10 @@ class Command(ReportingCommand):
     def _verify(
         self, folder: Path, manifest: Manifest, values: Values, must: Facts, options: Any
     ) -> None:
-        found = [
-            Finding("files as written", str(len(manifest.files)), str(len(manifest.files))),
-            *verify(folder, manifest, values, chores.facts, must),
-        ]
+        with step_progress() as announce:
+            found = verify(folder, manifest, values, chores.facts, must, announce)
+        n_files = str(len(manifest.files))
+        found.insert(0, Finding("files as written", n_files, n_files))
         if not options["other_key"]:
             found.append(Finding("withdrawal key", manifest.key, chores.key_name()))
         rows = [
