@@ -53,7 +53,14 @@ def main() -> None:
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
     begin = json.loads(sys.stdin.readline())
-    secrets = [value for value in (begin["api_key"], *_secrets(os.environ)) if value]
+    # The key, and the values of variables that are named as keys are
+    words = ("KEY", "TOKEN", "SECRET", "PASSWORD", "CREDENTIAL")
+    secrets = [begin["api_key"]] if begin["api_key"] else []
+    secrets += [
+        value
+        for name, value in os.environ.items()
+        if len(value) >= 8 and any(word in name for word in words)
+    ]
 
     def send(line: Mapping[str, Any]) -> None:
         text = json.dumps(line, ensure_ascii=False)
@@ -63,12 +70,6 @@ def main() -> None:
         print(text.encode("utf-8", "replace").decode(), file=answers, flush=True)
 
     asyncio.run(_work(begin, send))
-
-
-def _secrets(environment: Mapping[str, str]) -> list[str]:
-    """The values of variables that are named as keys are."""
-    words = ("KEY", "TOKEN", "SECRET", "PASSWORD", "CREDENTIAL")
-    return [v for name, v in environment.items() if len(v) >= 8 and any(w in name for w in words)]
 
 
 async def _work(begin: Mapping[str, Any], send: Callable[[Mapping[str, Any]], None]) -> None:
