@@ -46,8 +46,8 @@ SHARE = (
     "answers that would have the same standard error, which is clustered by test case."
 )
 POSITION = (
-    "Share of the answers that name side A, the mean over both orders (the original as A, the original as B), so a model's "
-    "knowledge of the original does not affect it; 95% interval with errors clustered by test cases. By log-odds: the mean probability of "
+    "Share of the answers that name side A, the mean over both orders (the original as A, the original as B) of the test cases with "
+    "readable answers in both, so a model's knowledge of the original does not affect it; 95% interval with errors clustered by test cases. By log-odds: the mean probability of "
     "A, in the same way."
 )
 CONFIDENCE = (

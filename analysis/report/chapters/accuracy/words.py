@@ -249,6 +249,7 @@ SUBFIELDS = (
     c.share_ci("95% CI", "humans.ci95"),
     c.percent("Models, mean", "models_mean.over_models.mean"),
     c.percent("SD", "models_mean.over_models.sd"),
+    c.count("Models", "models_mean.over_models.n"),
     c.count("Models below humans", "n_models_below_humans"),
 )
 
@@ -288,8 +289,14 @@ def subfields_page(source: SourceResults, about: About) -> Page:
             f"In this sample, {whose} was above the human accuracy in {sum(are_above)} of "
             f"{f.count(len(are_above), 'subfield')}."
         )
+    n_models = {one.models_mean.over_models.n for one in found if one.models_mean}
+    over = (
+        f"The models' mean is over those that judged a test case of the subfield ({min(n_models)} to {max(n_models)})."
+        if len(n_models) > 1
+        else ""
+    )
     return Page(
-        text=paragraphs(finding, above),
+        text=paragraphs(finding, sentences(above, over)),
         tables=c.page_table("Accuracy by subfield", SUBFIELDS, found, "subfields"),
         finding=finding,
     )

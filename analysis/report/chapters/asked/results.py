@@ -247,6 +247,9 @@ def confidences_of(models: Sequence[AskedModel]) -> Iterator[tuple[AskedModel, s
 def _model(data: SourceData, model: int, answers: pd.DataFrame) -> AskedModel:
     about, read = data.models.iloc[model], answers[answers["is_read"]]
     points = data.model_correct[model]
+    # As decisions do, shares by order rest on the test cases that were read in both: the orders then differ in nothing else
+    n_orders = read.groupby("item")["original_side"].transform("nunique")
+    whole = read[n_orders == 2]
     orders = answers.groupby("item")["original_side"].nunique()
     # The name of the language model, not as the one that was asked
     twin = _twin(data, model)
@@ -271,10 +274,8 @@ def _model(data: SourceData, model: int, answers: pd.DataFrame) -> AskedModel:
             State(READ, len(read)),
             *(State(str(end), int(n)) for end, n in others),
         ),
-        position=try_estimate(
-            position, read["original_side"] == "A", read["side"], read["log_odds"], read["item"]
-        ),
-        by_order=try_estimate(_by_order, read),
+        position=try_estimate(_position, whole),
+        by_order=try_estimate(_by_order, whole),
         consistent=try_estimate(_consistency, read, data.n_items),
         stated=try_estimate(
             stated, read["confidence"] / 100, _towards(read), read["item"], data.seed
@@ -307,11 +308,19 @@ def _strict(points: Floats) -> Proportion:
     return proportion(np.nan_to_num(points))
 
 
-def _by_order(read: pd.DataFrame) -> ByOrder:
-    towards, first = _towards(read), (read["original_side"] == "A").to_numpy()
-    items = read["item"].to_numpy()
-    if len(read) and first.all() | (~first).all():
-        raise NotEnough("Only one order of the versions has answers.", "Ask in both orders.")
+def _position(whole: pd.DataFrame) -> Position:
+    """whole: the answers about items that were read in both orders."""
+    if whole.empty:
+        raise NotEnough(*NOT_JUDGED)
+    is_first = whole["original_side"] == "A"
+    return position(is_first, whole["side"], whole["log_odds"], whole["item"])
+
+
+def _by_order(whole: pd.DataFrame) -> ByOrder:
+    if whole.empty:
+        raise NotEnough(*NOT_JUDGED)
+    towards, first = _towards(whole), (whole["original_side"] == "A").to_numpy()
+    items = whole["item"].to_numpy()
     return ByOrder(
         clustered_share(towards[first], items[first]),
         clustered_share(towards[~first], items[~first]),

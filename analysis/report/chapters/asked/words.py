@@ -27,7 +27,11 @@ from lib import formatting as f
 
 ELSEWHERE = (
     "Chapters that need perplexities or tokens have no results for models that were asked: memorisation, integration of context, changes of "
-    "preference along the text, fine-tuning and the figure of publication dates. Accuracy before and after training cut-offs includes them."
+    "preference along the text, fine-tuning and the figure of publication dates. Accuracy before and after training cut-offs includes a model that was asked if it was not scored, too."
+)
+CONSISTENT = (
+    "The same in both orders: share of the test cases with a preference in both orders, of which both favour one version; those on which the "
+    "answers of an order favour neither are left out."
 )
 TOO_FEW = "There are too few test cases to say whether they differ."
 LETTERS_ALONE = (
@@ -66,7 +70,7 @@ def asked_page(source: SourceResults, about: About) -> Page:
     methods = [found.method for _model, found in pairs]
     methods += [own.method for model in models if (own := present(model.position))]
     methods += [text for one in stated[:1] for text in (one.method, one.error.method)]
-    methods += [TOGETHER] if models else []
+    methods += [CONSISTENT, TOGETHER] if models else []
     methods += [one.error.ci_method for one in stated]
     return Page(
         text=[
@@ -217,9 +221,18 @@ def _confidence(models: Sequence[AskedModel]) -> list[Paragraph]:
         f"There is no P(original) to calibrate for {f.listing(without)}: one answer in each order, without the probabilities of tokens, "
         "is no probability."
     )
+    fewer = [
+        f"{model.language_label} {f.number(own.n, 0)} of {f.number(judged.n, 0)}"
+        for model, kind, own in confidences_of(models)
+        if kind != STATED and (judged := present(model.judged)) and own.n != judged.n
+    ]
+    left_out = (
+        "P(original) is compared with accuracy on the test cases on which it is known and favours a version. Of the test cases judged, "
+        f"these are: {f.listing(fewer)}."
+    )
     return [
         *([Paragraph("", items=told)] if told else []),
-        *paragraphs(no_probability if without else ""),
+        *paragraphs(no_probability if without else "", left_out if fewer else ""),
     ]
 
 

@@ -27,7 +27,7 @@ from lib import formatting as f
 
 FEWEST_PER_BIN = 4
 ASKED = (
-    "For models that were asked, the log-odds of their answers take the place of the difference of perplexities. Test cases on which "
+    "For models that were asked and not scored, the log-odds of their answers take the place of the difference of perplexities. Test cases on which "
     "a model's answers favour neither version are left out for that model."
 )
 
@@ -313,8 +313,18 @@ def expertise_page(source: SourceResults, about: About) -> Page:
         )
     if subfields and (together := family_sentences(subfields.tests)):
         few = too_few([one.direction for one in subfields.subfields], "participants or test cases")
+        described = {row.subfield for row in own.distributions[:-1]}  # the last is of all
+        without = [
+            subfield_name(name)
+            for name in sorted(described - {row.subfield for row in subfields.subfields})
+        ]
         within = sentences(
-            f"Slopes of accuracy over expertise, one for each subfield: {together}", few
+            f"Slopes of accuracy over expertise within subfields: {together}",
+            few,
+            f"There is no slope within {f.listing(without)}, because there are too few participants or test cases, or expertise or accuracy "
+            "does not vary enough."
+            if without
+            else "",
         )
     return Page(
         text=paragraphs(finding, over_bins, over_trials, within),

@@ -23,6 +23,7 @@ from analysis.report.chapters.models.results import (
 )
 from analysis.stats.estimates import SHARES, mean_of
 from lib import formatting as f
+from lib.levels import ENOUGH
 
 AGREEMENT = (
     c.text("Model", "label"),
@@ -50,9 +51,20 @@ def agreement_page(source: SourceResults, about: About) -> Page:
             spread = f"SD {f.coefficient(among.sd)}"
             shown = spread if interval == f.DASH else f"95% CI {interval}; {spread}"
             finding = f"{over}, the mean {correlation} is {mean} ({shown})."
+        n_undefined = len(own.names) * (len(own.names) - 1) // 2 - among.n_pairs
+        finding = sentences(
+            finding,
+            f"{f.count(n_undefined, 'more pair')} {f.verb(n_undefined, 'has', 'have')} no correlation, because fewer than three test cases have "
+            "both difficulties, or one of them does not vary."
+            if n_undefined
+            else "",
+            ""
+            if own.model_model_ci95
+            else f"There is no interval with fewer than {ENOUGH} test cases, or if too many resamples have no correlation.",
+        )
     if n_asked := sum(model.method == CHOICE for model in own.models_human):
         models, their = ("model that was", "its") if n_asked == 1 else (f"{n_asked} models that were", "their")  # fmt: skip
-        asked = f"For the {models} asked, the difficulty is the log-odds of the original in {their} answers."
+        asked = f"For the {models} asked and not scored, the difficulty is the log-odds of the original in {their} answers."
     rows = [model for model in own.models_human if present(model.correlation)]
     caption = "Each model's difficulties compared with human accuracy"
     return Page(

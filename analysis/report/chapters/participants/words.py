@@ -164,7 +164,7 @@ def _answers(own: People) -> Iterator[str]:
         yield f"They had a mean of {mean} years of experience in the field (SD = {sd}{_known(experience, own)})."
     if country:
         lived = f"They lived in {f.count(country.n_different, 'country', 'countries')}"
-        groups = _groups(country, _country, "other countries, or not stated", MOST_COUNTRIES)
+        groups = _groups(country, _country, "another country, or not stated", MOST_COUNTRIES)
         yield f"{lived}: {groups}." if country.groups else f"{lived}."
     if trial_s := present(own.trial_s):
         median, low, high = (f.number(x, 0) for x in (trial_s.median, trial_s.q1, trial_s.q3))
@@ -187,7 +187,10 @@ def _groups(
     # Groups of equal size are all shown, or none is
     shown += tuple(g for g in answers.groups[len(shown) :] if shown and g.n == shown[-1].n)
     parts = [f"{label(g.answer)} ({f.number(g.n, 0)}, {f.percent(g.share)})" for g in shown]
-    if others := answers.n - sum(g.n for g in shown):
+    named = sum(g.n for g in answers.groups)
+    if further := named - sum(g.n for g in shown):
+        parts.append(f"other countries ({f.number(further, 0)}, {f.percent(further / answers.n)})")
+    if others := answers.n - named:
         parts.append(f"{rest} ({f.number(others, 0)}, {f.percent(others / answers.n)})")
     return ", ".join(parts)
 

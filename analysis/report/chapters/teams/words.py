@@ -62,7 +62,7 @@ def teams_page(source: SourceResults, about: About) -> Page:
         same = others if len(others) < 3 else [f"{len(others)} others"]
         these = f"{f.listing(['this one', *same])} {f.verb(1 + len(others), 'has', 'have')}"
         selected = (
-            f"Of {len(tried)} teams on held-out test cases, {these} the highest observed accuracy. Its accuracy is biased upwards "
+            f"Of {len(tried)} teams combined by logistic regression, on held-out test cases, {these} the highest observed accuracy. Its accuracy is biased upwards "
             "because it was selected as the best."
         )
         first = sentences(

@@ -17,7 +17,6 @@ from analysis.report.chapters.asked.words import (
     sizes_figure,
 )
 from analysis.report.contents import CHAPTERS, chapter_named
-from analysis.stats.choices import NO_ANSWER
 from analysis.stats.estimates import proportion_of_counts
 from analysis.stats.families import together
 from analysis.stats.verdicts import Verdict
@@ -103,7 +102,7 @@ def test_a_model_without_an_answer_has_true_reasons_and_no_time(small):
     data = with_asked(small, (0, own))
     model = results_of(data, ASKED).of(Asked).asked[0]
     assert model.seconds_median is None
-    assert model.position == MissingResult(*NO_ANSWER)
+    assert model.position == MissingResult(*NOT_JUDGED)
     assert model.p_original == model.people == MissingResult(*NOT_JUDGED)
     assert "There is no P(original)" not in page_of(ASKED, results_of(data, ASKED))[1]
 
@@ -148,7 +147,9 @@ def test_the_tables_have_the_method_and_a_row_per_answer_state(data):
 def test_the_chapter_on_agreement_says_what_is_hard_for_a_model_that_was_asked(data):
     in_set = data.models.assign(in_set=data.models["method"] == "choice")
     words = page_of(AGREEMENT, results_of(replace(data, models=in_set), AGREEMENT))[1]
-    assert "For the 3 models that were asked, the difficulty is the log-odds" in words
+    assert (
+        "For the 3 models that were asked and not scored, the difficulty is the log-odds" in words
+    )
     assert "asked" not in page_of(AGREEMENT, results_of(data, AGREEMENT))[1]
 
 
@@ -291,7 +292,7 @@ def test_test_cases_asked_in_one_order_are_not_called_unreadable(
         assert (own.strict.n, own.strict.accuracy) == (n_whole, own.judged.accuracy)
     else:
         assert isinstance(own.strict, MissingResult)
-        assert "Only one order" in own.by_order.reason
+        assert own.by_order.reason == own.position.reason == NOT_JUDGED[0]
         assert "so this model has no accuracy" in text
 
 
@@ -312,7 +313,10 @@ def test_confidence_is_said_beside_accuracy(data, found):
 def test_models_without_a_probability_of_the_original_are_named(data, found):
     text = words_of(data, *found)
     assert "There is no P(original) to calibrate for Model 1: one answer in each" in text
-    assert "P(original)" not in words_of(data, found[0])
+    assert "There is no P(original)" not in words_of(data, found[0])
+    judged = found[0].judged.n
+    assert f"these are: Model 0 {found[0].p_original.n} of {judged}." in words_of(data, found[0])
+    assert found[0].p_original.n < judged
 
 
 def test_the_figure_of_models_that_were_asked_says_whom_it_shows(found):

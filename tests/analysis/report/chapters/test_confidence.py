@@ -199,7 +199,7 @@ def test_the_sentence_on_the_slope_over_expertise_follows_its_verdict(source, ve
 def test_a_single_subfield_with_a_slope_is_in_the_table_alone(source):
     own = source.of(Expertise).expertise.slopes_by_subfield
     alone = replace(own, subfields=own.subfields[:1], tests=replace(own.tests, n_tests=1))
-    assert "one for each subfield: After Holm's correction" in expertise_said(source)
+    assert "within subfields: After Holm's correction" in expertise_said(source)
     assert "one for each subfield" not in expertise_said(source, slopes_by_subfield=alone)
 
 
