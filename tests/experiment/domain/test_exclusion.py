@@ -33,6 +33,8 @@ CAUGHT = replace(GOOD, trial_id=4, stratum="catch")
 MISSED = replace(GOOD, trial_id=5, stratum="catch", correct=False)
 # Who does not know an answer rates nothing
 ASKED = replace(STILL, trial_id=6, stratum="question", correct=False)
+FAST = replace(GOOD, trial_id=7, rt_ms=900, server_ms=1_000)
+SLOW = replace(GOOD, trial_id=8, server_ms=61_000)
 PERSON = ParticipantFacts(finished=True, cheated=False, trials=[GOOD])
 
 OFF = Rules(min_rt_ms=0, fast_page_ms=0, hidden_flag_ms=0)
@@ -108,6 +110,11 @@ PEOPLE = [
     # Who left early is not said to have never moved one; who was not asked has admitted nothing
     (Rules(), {"finished": False}, [STILL], "not_finished"),
     (Rules(), {"cheated": None}, [GOOD], ""),
+    # More than half of what the server timed; who left early is only unfinished
+    (Rules(), {}, [FAST, SLOW], ""),
+    (Rules(), {}, [FAST, FAST, SLOW], "mostly_too_fast"),
+    (Rules(), {}, [FAST, SLOW, replace(FAST, server_ms=None)], ""),
+    (Rules(), {"finished": False}, [FAST], "not_finished"),
     (Rules(), {"cheated": True}, [GOOD], "admitted_cheating"),
     # A person decides whatever the rules are, and is counted after them
     (Rules(), {"by_hand": True}, [GOOD], "by_hand"),

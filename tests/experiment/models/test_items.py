@@ -17,6 +17,7 @@ pytestmark = [pytest.mark.both, pytest.mark.django_db]
         *(("accepted", {name: "x [[a, b]]"}, "never changes") for name in FROZEN),
         ("retired", {"markup": "x [[a, b]]"}, "never changes"),
         ("accepted", {"status": "draft"}, "only be retired"),
+        ("retired", {"status": "draft"}, "only be retired"),
     ],
 )
 def test_the_database_refuses_to_change_what_was_accepted(status, change, words):

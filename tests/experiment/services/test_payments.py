@@ -142,6 +142,15 @@ def test_a_finisher_who_withdraws_is_paid_by_an_id_apart_from_their_answers(
     assert PaymentLine.objects.count() == 2
 
 
+def test_nobody_who_was_paid_for_finishing_is_owed_a_part_as_well(paying: Study) -> None:
+    person = came(paying, "ada")
+    listed(paying)
+    withdrawal.withdraw(paying, person.withdrawal_code, LATER)
+    came(paying, "ada", judged=0, screened_out_at=NOW)
+    found = one(paying)
+    assert (found.state, set(found.due)) == (State.SCREENED_OUT, {Reason.BONUS})
+
+
 def test_a_study_that_promises_nothing_keeps_no_id_of_a_finisher_who_withdraws(
     paying: Study,
 ) -> None:
@@ -224,6 +233,8 @@ EVENTS = st.lists(
 )
 @given(EVENTS)
 @example([(what, "ada") for what in ("finishes", "is excluded", "withdraws")])
+@example([("finishes", "ada"), ("list", Reason.FINISHED), ("withdraws", "ada")])
+@example([*[("finishes", "ada")] * 2, ("list", Reason.FINISHED), ("withdraws", "ada")])
 def test_in_any_order_of_events_nobody_is_paid_twice_or_missed(
     paying: Study, events: list[tuple[str, Any]]
 ) -> None:

@@ -289,6 +289,12 @@ def test_a_text_that_only_a_chat_template_changes_is_named(chatty):
         encode(made, Prompt.of("chat"), plain("Rats </think> slept."))
 
 
+def test_a_chat_template_that_says_something_of_a_text_before_it_is_named(chatty):
+    made = chatty("{% set text = messages[-1]['content'] %}{{ text | length }} letters: {{ text }}")
+    with pytest.raises(TextError, match="is changed by the model's chat template"):
+        encode(made, Prompt.of("chat"), plain("Rats slept."))
+
+
 # Cut to a window
 
 

@@ -68,6 +68,9 @@ def test_a_tie_is_half_and_a_near_tie_is_marked():
     assert decide(7.0, 7.006).is_near_tie
     assert not decide(7.0, 7.008).is_near_tie
     assert decide(7.0, 7.006).points == 1
+    # As near from the other side
+    assert decide(7.006, 7.0).is_near_tie
+    assert not decide(7.008, 7.0).is_near_tie
 
 
 @pytest.mark.parametrize("pair", [(nan, 1.0), (1.0, float("inf")), (0.0, 1.0), (-1.0, 1.0)])

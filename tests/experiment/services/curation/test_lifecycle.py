@@ -75,6 +75,7 @@ WRITER, OTHER = {"is_writer": True}, {"is_writer": False}
         ("draft", WRITER, 2, {Move.SUBMIT}),
         ("draft", OTHER, 0, {Move.SUBMIT}),
         ("in_review", WRITER, 2, {Move.BACK}),
+        ("in_review", WRITER, 1, {Move.BACK}),
         ("in_review", WRITER, 0, {Move.BACK, Move.ACCEPT}),
         ("in_review", OTHER, 2, {Move.REVIEW}),
         ("in_review", OTHER, 0, {Move.REVIEW}),

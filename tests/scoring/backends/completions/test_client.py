@@ -6,6 +6,7 @@ import socket
 import threading
 import time
 from contextlib import nullcontext
+from dataclasses import replace
 from functools import partial
 
 import pytest
@@ -14,7 +15,7 @@ from benchmarks.completions.stub import CompletionsStub
 from scoring.backends import chat_answers
 from scoring.backends.completions.answers import AnswerError, only_choice
 from scoring.backends.http import errors
-from scoring.backends.http.address import check_allowed, check_peer, key_of, parse_address
+from scoring.backends.http.address import Listed, check_allowed, check_peer, key_of, parse_address
 from scoring.backends.http.client import Client
 from scoring.backends.http.errors import RawReply
 from scoring.domain.backend import ScoringError
@@ -139,6 +140,14 @@ class TestTheKey:
             )
         ]
         assert keys == ["host", "port", "", "", "six"]
+
+    def test_of_the_list_is_for_the_place_that_the_list_names(self):
+        listed = Listed("a.org:443", self.KEY)
+        there, beside = (
+            replace(parse_address(url), listed=listed)
+            for url in ("https://a.org", "https://a.org:8000")
+        )
+        assert (key_of(there), key_of(beside)) == (self.KEY, "")
 
     def test_is_never_sent_where_others_can_read_it(self, settings):
         settings.SCORING_API_KEYS = {"gpu.example.org:8000": self.KEY, "10.0.0.7:8000": self.KEY}

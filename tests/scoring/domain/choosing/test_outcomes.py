@@ -30,6 +30,12 @@ def test_a_model_that_always_chooses_one_side_ties_on_every_test_case() -> None:
     assert found.stated == 0.5
 
 
+def test_a_tie_in_one_order_is_no_flip_of_the_decision_in_the_other() -> None:
+    found = outcome([Reply("A", "A"), Reply("A", "B"), Reply("B", "B"), Reply("B", "B")])
+    assert found is not None
+    assert (found.points, found.is_flip) == (1.0, False)
+
+
 def test_each_order_counts_as_much_however_many_of_its_answers_can_be_read() -> None:
     found = outcome([Reply("A", "B"), Reply("A", "B"), Reply("A", "B"), Reply("B", "B")])
     assert found is not None

@@ -123,6 +123,8 @@ def test_a_confidence_below_half_contradicts_the_side_and_is_no_confidence(text:
         f'{GOOD}\n{{"choice": "A", "confidence": 90}}',
         f'{GOOD}\n{{"choice": "a"}}',
         f'{GOOD} {{"side": "A", confidence: 90}}',
+        f'{{"side": "A", confidence: 90}} {GOOD}',
+        f'{{"side": "C", "confidence": 90}} {GOOD}',
         "B 80 " * 100,
         "{" * 200_000,
     ],
