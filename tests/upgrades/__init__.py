@@ -1,0 +1,1 @@
+"""A site as each released version wrote it, and its upgrade to the present one."""
