@@ -102,20 +102,30 @@ def restore(dump_file: Path, values: Mapping[str, Any], server: int, rows: Rows)
     said = json.dumps(dict(rows)).replace("'", "''")
     settings = {"schema": "current_schema()", "rows": f"'{said}'"}
     kept = [f"SELECT set_config('backup.{name}', {value}, false);\n" for name, value in settings.items()]  # fmt: skip
-    with script(dump_file, server) as sql, running(command, values, reads=True) as psql:
-        psql.write("".join(["SET client_min_messages = error;\n", *kept, EMPTY]).encode())
-        for _ in range(HEADER_LINES):
-            line = sql.readline()
-            if server >= 17 or not UNKNOWN_SETTING.fullmatch(line):
-                psql.write(line)
-        last = b""
-        while chunk := sql.read(files.CHUNK):
-            psql.write(chunk)
-            last = (last + chunk)[-1000:]
-        if ENDS_WITH.encode() not in last:
-            # Without its end psql would still commit: an error makes it roll all back
-            psql.write(b"\nDO $$ BEGIN RAISE EXCEPTION 'the dump has no end'; END $$;\n")
-        psql.write(COUNTED.encode())
+    is_cut = False
+    with script(dump_file, server) as sql:
+        try:
+            with running(command, values, reads=True) as psql:
+                psql.write("".join(["SET client_min_messages = error;\n", *kept, EMPTY]).encode())
+                for _ in range(HEADER_LINES):
+                    line = sql.readline()
+                    if server >= 17 or not UNKNOWN_SETTING.fullmatch(line):
+                        psql.write(line)
+                last = b""
+                while chunk := sql.read(files.CHUNK):
+                    psql.write(chunk)
+                    last = (last + chunk)[-1000:]
+                is_cut = ENDS_WITH.encode() not in last
+                if is_cut:
+                    # Without its end psql would still commit: an error makes it roll all back
+                    psql.write(b"\nDO $$ BEGIN RAISE EXCEPTION 'the dump has no end'; END $$;\n")
+                psql.write(COUNTED.encode())
+        except BackupError:
+            # Where the dump cannot be read, what reads it says why, as this block ends
+            if not is_cut:
+                raise
+    if is_cut:
+        raise BackupError(f"{dump_file} is incomplete.")
 
 
 def table_count(values: Mapping[str, Any]) -> int:

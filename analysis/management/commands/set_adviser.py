@@ -78,7 +78,9 @@ class Command(ReportingCommand):
         lines = [
             f"{adviser.shown_name} advises in {study.slug} ({adviser.source or adviser.kind})."
         ]
-        if said:
+        if said and not said["test_cases"]:
+            lines.append("The study has no test cases yet, so there is no advice.")
+        elif said:
             lines.append(
                 f"Advice on {said['test_cases']} test cases was frozen: correct on {said['accuracy']:.1%}, mean confidence "
                 f"{said['mean_p']:.1%}."

@@ -50,3 +50,9 @@ def test_without_an_arm_that_has_advice_nothing_is_frozen() -> None:
     shown = run("set_adviser", study.slug, "--planted", "70", *NAMED)
     assert "nothing was frozen" in shown
     assert Adviser.objects.get().frozen_at is None
+
+
+def test_a_study_without_test_cases_is_said_to_have_no_advice() -> None:
+    study = make_study(human=0, machine=0)
+    make_arms(study, {}, {"advice": "after"})
+    assert "no test cases yet" in run("set_adviser", study.slug, "--planted", "70", *NAMED)
