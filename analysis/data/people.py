@@ -79,7 +79,9 @@ def read_taking_part(
     """`people`, `trials` and `answers` as they are read here; of the last two the analysed ones."""
     rows = taking_part.order_by()
     days = rows.aggregate(first=Min("consented_at"), last=Max("consented_at"))
-    routes = rows.values_list("external_source").annotate(n=Count("pk"))
+    # Of those who withdrew, the site's name is erased with their ID
+    present = rows.exclude(stage=Participant.Stage.WITHDRAWN)
+    routes = present.values_list("external_source").annotate(n=Count("pk"))
     counted = people["pk"].isin({*trials["participant"], *answers["participant"]})
     timed = answers if trials.empty else trials
     return TakingPart(

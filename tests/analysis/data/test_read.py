@@ -223,6 +223,7 @@ def test_a_finisher_who_withdrew_is_counted_as_withdrawn_alone(study):
     assert withdraw(study, leaving.withdrawal_code, timezone.now()) is not None
     data = read(study)
     assert (data.flow.started, data.flow.finished, data.flow.withdrawn) == (3, 3, 1)
+    assert data.taking_part.routes == {"": 2}  # what led them here is erased
     steps = need(build_flow(data).results.flow).steps
     assert (
         sum(step.n for step in steps if step.code.value in ("withdrawn", "excluded", "analysed"))

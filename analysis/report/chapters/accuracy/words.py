@@ -246,7 +246,7 @@ SUBFIELDS = (
     c.count("Test cases", "n_items"),
     c.count("Human trials", "humans.n"),
     c.percent("Humans", "humans.accuracy"),
-    c.share_ci("95% CI", "humans.ci95"),
+    c.share_ci("Binomial 95% CI", "humans.ci95"),
     c.percent("Models, mean", "models_mean.over_models.mean"),
     c.percent("SD", "models_mean.over_models.sd"),
     c.count("Models", "models_mean.over_models.n"),
