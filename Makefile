@@ -118,6 +118,7 @@ lint-rest:
 	$(BIN)/ruff check --quiet .
 	$(BIN)/ruff format --check --quiet .
 	$(BIN)/lint-imports --no-cache
+	$(BIN)/check-jsonschema --quiet --builtin-schema vendor.compose-spec deploy/compose/compose.yaml
 	@if LC_ALL=C.UTF-8 grep -IrnE '.{121}' templates; then echo 'A line of a template has over 120 characters.' >&2; exit 1; fi
 	$(BIN)/djlint --quiet --lint $(LINTED)
 	$(BIN)/djlint --quiet --lint --ignore H020,H021,H030,H044,H053,B003 $(TRANSLATED)
