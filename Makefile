@@ -44,7 +44,7 @@ help:
 	@echo 'make check   lint, and the tests of rules, estimators and what changes data of participants (one and a half minutes on two quick cores)'
 	@echo 'make test    every check, and every test but those of make sweep (10 minutes on two quick cores)'
 	@echo 'make lint    the checks alone'
-	@echo 'make sweep   slow: the remaining tests on SQLite, braingpt, the balance of assignment over more seeds, scoring killed at random, families of models, Bayesian teams, coverage of intervals, Firefox, benchmarks'
+	@echo 'make sweep   slow: the remaining tests on SQLite, braingpt, the balance of assignment over more seeds, scoring killed at random, families of models, Bayesian teams, coverage of intervals, Firefox, a site in containers, benchmarks'
 	@echo 'make venv    only .venv; after it, .venv/bin/python manage.py help lists the commands'
 	@echo 'make bench   slow: speed, exactness and memory of scoring, on random weights; cost of the report and the pages'
 	@echo 'make trust   slow: every fault, attack and load of docs/trust.md on both databases'
@@ -152,7 +152,7 @@ test-sqlite: $(STAMP)
 	$(BIN)/pytest --numprocesses 1 -m "sqlite or both" $$(grep -rlE 'mark\.(sqlite|both)' --include='*.py' tests)
 
 # Slow: the rest on SQLite; then the balance of assignment over more seeds, scoring killed at random, families of random models, calibration of Bayesian teams in full
-# and beside Markov chains, teams of guessers, how often intervals hold the truth, pages in Firefox, and benchmarks; -rP prints what they measured
+# and beside Markov chains, teams of guessers, how often intervals hold the truth, pages in Firefox, the image of containers and a site in it, and benchmarks; -rP prints what they measured
 sweep: $(STAMP)
 	$(BIN)/pytest --numprocesses 2 -m "not (sqlite or both)"
 	SWEEP=1 $(BIN)/pytest -m sweep -rP
