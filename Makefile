@@ -44,7 +44,7 @@ help:
 	@echo 'make check   lint, and the tests of rules, estimators and what changes data of participants (one and a half minutes on two quick cores)'
 	@echo 'make test    every check, and every test but those of make sweep (10 minutes on two quick cores)'
 	@echo 'make lint    the checks alone'
-	@echo 'make sweep   slow: the remaining tests on SQLite, braingpt, the balance of assignment over more seeds, scoring killed at random, families of models, Bayesian teams, coverage of intervals, Firefox, benchmarks'
+	@echo 'make sweep   slow: the remaining tests on SQLite, braingpt, the balance of assignment over more seeds, scoring killed at random, families of models, Bayesian teams, coverage of intervals, Firefox, a site in containers, benchmarks'
 	@echo 'make venv    only .venv; after it, .venv/bin/python manage.py help lists the commands'
 	@echo 'make bench   slow: speed, exactness and memory of scoring, on random weights; cost of the report and the pages'
 	@echo 'make trust   slow: every fault, attack and load of docs/trust.md on both databases'
@@ -118,6 +118,7 @@ lint-rest:
 	$(BIN)/ruff check --quiet .
 	$(BIN)/ruff format --check --quiet .
 	$(BIN)/lint-imports --no-cache
+	$(BIN)/check-jsonschema --quiet --builtin-schema vendor.compose-spec deploy/compose/compose.yaml
 	@if LC_ALL=C.UTF-8 grep -IrnE '.{121}' templates; then echo 'A line of a template has over 120 characters.' >&2; exit 1; fi
 	$(BIN)/djlint --quiet --lint $(LINTED)
 	$(BIN)/djlint --quiet --lint --ignore H020,H021,H030,H044,H053,B003 $(TRANSLATED)
@@ -151,7 +152,7 @@ test-sqlite: $(STAMP)
 	$(BIN)/pytest --numprocesses 1 -m "sqlite or both" $$(grep -rlE 'mark\.(sqlite|both)' --include='*.py' tests)
 
 # Slow: the rest on SQLite; then the balance of assignment over more seeds, scoring killed at random, families of random models, calibration of Bayesian teams in full
-# and beside Markov chains, teams of guessers, how often intervals hold the truth, pages in Firefox, and benchmarks; -rP prints what they measured
+# and beside Markov chains, teams of guessers, how often intervals hold the truth, pages in Firefox, the image of containers and a site in it, and benchmarks; -rP prints what they measured
 sweep: $(STAMP)
 	$(BIN)/pytest --numprocesses 2 -m "not (sqlite or both)"
 	SWEEP=1 $(BIN)/pytest -m sweep -rP
