@@ -141,7 +141,7 @@ class TestTheKey:
         ]
         assert keys == ["host", "port", "", "", "six"]
 
-    def test_of_the_list_is_for_the_place_that_the_list_names(self):
+    def test_a_listed_key_is_for_the_place_that_the_list_names(self):
         listed = Listed("a.org:443", self.KEY)
         there, beside = (
             replace(parse_address(url), listed=listed)
