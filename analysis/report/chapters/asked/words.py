@@ -27,11 +27,12 @@ from lib import formatting as f
 
 ELSEWHERE = (
     "Chapters that need perplexities or tokens have no results for models that were asked: memorisation, integration of context, changes of "
-    "preference along the text, fine-tuning and the figure of publication dates. Accuracy before and after training cut-offs includes a model that was asked if it was not scored, too."
+    "preference along the text, fine-tuning and the figure of publication dates. Accuracy before and after training cut-offs includes a model "
+    "that was asked if it was not scored, too."
 )
 CONSISTENT = (
-    "The same in both orders: share of the test cases with a preference in both orders, of which both favour one version; those on which the "
-    "answers of an order favour neither are left out."
+    "The same in both orders: share of the test cases with a preference in both orders, of which both favour one version. Test cases are left "
+    "out if the answers of an order favour neither version."
 )
 TOO_FEW = "There are too few test cases to say whether they differ."
 LETTERS_ALONE = (

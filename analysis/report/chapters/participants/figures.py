@@ -115,6 +115,10 @@ def _layout(own: ParticipantFlow) -> tuple[list[Box], list[Box], float]:
         after, lost, lines = main[n + 1], step.n - main[n + 1].n, []
         if after.code is Code.ANALYSED:
             why = [s for s in steps if s.code in LOST and s.n]
+            # Of those who finished, everybody has a reason: the others withdrew since
+            since = lost - sum(s.n for s in why) if step.code is Code.FINISHED else 0
+            if since > 0:
+                why.append(Step(Code.WITHDRAWN, "", "withdrew after finishing", since))
             lost = sum(s.n for s in why) or lost
             lines = _reasons("Not analysed", lost, why, LETTERS + 6) if lost > 0 else []
         elif lost > 0:

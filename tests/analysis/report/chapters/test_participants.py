@@ -1,5 +1,6 @@
 """The chapter on participants: who is described, what is left unsaid of few, and the paragraph of every kind of study."""
 
+import json
 import re
 from dataclasses import replace
 from datetime import date
@@ -220,6 +221,17 @@ def test_steps_lead_from_the_visitors_to_the_analysed(small):
     tables = build_flow(replace(small, flow=COUNTS)).tables
     assert tables["flow_steps"].shape == (9, 4)
     assert tables["flow_trials"]["n"].tolist() == [200, 20, 180]
+
+
+def test_the_figure_names_those_who_withdrew_after_finishing(small):
+    """Its boxes went from 4 who finished to 2 analysed, with one exclusion between."""
+    drawn = FLOW.figures[0](flow_source_of(small, replace(COUNTS, withdrawn_since=1)), {})
+    words = json.dumps(drawn.chart.to_dict())
+    assert "Not analysed: 3" in words
+    assert "withdrew after finishing: 1" in words
+    assert "withdrew" not in json.dumps(
+        FLOW.figures[0](flow_source_of(small, COUNTS), {}).chart.to_dict()
+    )
 
 
 def armed(lost: int) -> FlowCounts:
