@@ -12,7 +12,7 @@ from django.db import models
 from django.urls import reverse
 
 from experiment.domain.assignment import PAPER, Stratum
-from experiment.domain.cells import is_cell
+from experiment.domain.cells import cells, is_cell
 from experiment.domain.exclusion import Rules
 from experiment.domain.pay import MOST, NOTHING, Pay
 from experiment.models.items import Item, ItemQuerySet, known, text_hash
@@ -406,7 +406,8 @@ class Study(models.Model):
             raise ValidationError({"cell_field": "Choose the answer that forms the groups."})
         for name, n in self.cell_targets.items():
             if not is_cell(self.cell_field, name):
-                unknown = f"“{name}” is not a group of this answer."
+                codes = " or a country's code such as DE" if self.cell_field == "country" else ""
+                unknown = f"“{name}” is not a group of this answer. Its groups are {', '.join(cells(self.cell_field))}{codes}."
                 raise ValidationError({"cell_targets": unknown})
             if not 1 <= n <= MOST_WANTED:
                 said = f"The target of “{name}” must be from 1 to {MOST_WANTED}."
