@@ -26,7 +26,8 @@ class Act(StrEnum):
     """A proposal about a person's submission."""
 
     PAY = "pay"
-    RETURN = "ask to return"
+    RETURN = "ask to return"  # Prolific's word
+    DECIDE = "decide"
     REFUSE = "refuse"
     WAIT = "wait"
 
@@ -170,8 +171,11 @@ def propose(
     <Act.REFUSE: 'refuse'>
     >>> propose("mturk", State.FINISHED, n_missed_checks=2, excluded="missed a catch trial", part=Decimal(0))
     Proposal(act=<Act.PAY: 'pay'>, reason='completed the HIT; the exclusion is no reason to refuse')
+    >>> propose("sona", State.STOPPED, n_missed_checks=0, excluded="", part=Decimal(0)).act
+    <Act.DECIDE: 'decide'>
     """
     site = site_of(platform)
+    unpaid = Act.RETURN if site is PROLIFIC else Act.DECIDE
     match state:
         case State.FINISHED if (
             site.least_missed is not None and n_missed_checks >= site.least_missed
@@ -185,10 +189,10 @@ def propose(
                 Act.PAY, f"{site.finished}, and was promised pay also after a withdrawal"
             )
         case State.SCREENED_OUT:
-            return Proposal(Act.PAY if part else Act.RETURN, site.screened_out)
+            return Proposal(Act.PAY if part else unpaid, site.screened_out)
         case State.UNDER_WAY:
             return Proposal(Act.WAIT, "is still taking part")
-    return Proposal(Act.RETURN, site.stopped)
+    return Proposal(unpaid, site.stopped)
 
 
 @dataclass(frozen=True, slots=True)
