@@ -43,14 +43,14 @@ def number(value: float | None, digits: int = 2) -> str:
 def compact(value: float | None) -> str:
     """Three significant digits, for numbers of unknown size.
 
-    >>> compact(0.000274), compact(604.34), compact(-2.5)
-    ('0.000274', '604', '−2.5')
+    >>> compact(0.000274), compact(604.34), compact(-2.5), compact(999.6)
+    ('0.000274', '604', '−2.5', '1,000')
     """
     if not is_known(value):
         return DASH
-    if abs(value) >= 1000:
-        return number(value, 0)
     three = Context(prec=3, rounding=ROUND_HALF_UP).create_decimal(f"{value:.{EXACT}g}")
+    if abs(three) >= 1000:
+        return number(value, 0)
     return f"{float(three):,.3g}".replace("-", MINUS)
 
 

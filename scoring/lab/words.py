@@ -1,8 +1,9 @@
 """Sentences about runs and trainings that several pages show."""
 
 from collections.abc import Sequence
+from decimal import Decimal
 
-from lib.formatting import count, number, verb
+from lib.formatting import compact, count, number, verb
 from lib.jobs.models import Job
 from lib.jobs.progress import Progress
 from lib.jobs.progress import stands as stands_open
@@ -72,14 +73,14 @@ def foretold(found: Forecast) -> str:
         f"The model reads at most about {number(usage.prompt_tokens, 0)} tokens and writes at most about {number(usage.completion_tokens, 0)}.",
     ]
     if found.cost is not None:
-        told.append(f"It costs {number(float(found.cost), 2)} at most.")
+        told.append(f"It costs {_money(found.cost)} at most.")
     if expected is not None:
         by = count(found.n_counted, "question")
         cost = found.expected_cost
         told.append(
             f"By the {by} that the server has counted, about {number(expected.prompt_tokens, 0)} tokens read and "
             f"{number(expected.completion_tokens, 0)} written are expected"
-            + (f", at a cost of about {number(float(cost), 2)}." if cost is not None else ".")
+            + (f", at a cost of about {_money(cost)}." if cost is not None else ".")
         )
     if found.seconds is not None:
         told.append(f"At the model's pace so far, it takes {duration(found.seconds)}.")
@@ -100,7 +101,20 @@ def spent(spending: Spending) -> str:
     told += f" and {number(usage.completion_tokens, 0)} written"
     if spending.unknown:
         told += f" (the server did not report tokens for {spending.unknown})"
-    return told if spending.cost is None else f"{told}, cost {number(float(spending.cost), 4)}"
+    return told if spending.cost is None else f"{told}, cost {_money(spending.cost)}"
+
+
+def _money(amount: Decimal) -> str:
+    """An amount in the currency of the prices; small ones with three significant digits, which two decimals would hide.
+
+    >>> _money(Decimal("12.345")), _money(Decimal("0.0033"))
+    ('12.35', '0.0033')
+    """
+    return (
+        number(float(amount), 2)
+        if amount >= Decimal("0.1") or not amount
+        else compact(float(amount))
+    )
 
 
 def not_shown(n: int, did: str, noun: str, of: str) -> str:
