@@ -13,7 +13,7 @@ from django.utils.translation import gettext, gettext_lazy
 from django_stubs_ext import StrOrPromise
 
 from experiment.models import Participant
-from experiment.participant.identity import shown_code
+from experiment.participant.identity import shown_code, was_shown_code
 from experiment.services.study_language import version_of
 from lib.fast.kept import fill
 
@@ -156,4 +156,9 @@ def _own(request: HttpRequest, participant: Participant) -> dict[str, str]:
         "csrf_token": get_token(request),
         "csp_nonce": str(request.csp_nonce),  # type: ignore[attr-defined]
         "own_code": shown_code(request, participant),
+        "code_note": ""
+        if was_shown_code(request)
+        else gettext(
+            "This browser does not show your code, because you came here by a link. You saw it when you agreed to take part."
+        ),
     }

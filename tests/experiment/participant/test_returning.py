@@ -101,6 +101,7 @@ def test_a_visitor_who_continues_by_a_link_alone_never_sees_the_code(study: Stud
         assert shown.status_code == 200
         assert person.withdrawal_code not in shown.content.decode(), page
     assert "····-····-····" in shown.content.decode()
+    assert "This browser does not show your code" in shown.content.decode()
     assert person.withdrawal_code in come(study, "", first)
     send(study, "return", client, code=person.withdrawal_code)
     assert person.withdrawal_code in come(study, "", client)
