@@ -29,6 +29,7 @@ STATUSES = (
     (Status.VALID.value, "finished and valid"),
     (Status.EXCLUDED.value, "finished and excluded"),
     (Status.WITHDRAWN.value, "withdrawn"),
+    (Status.NOT_ADMITTED.value, "not admitted"),
 )
 REASONS = (
     ("", "any"),

@@ -70,7 +70,9 @@ class Flow:
 def flow(study: Study, kind: str, now: datetime) -> Flow:
     """From consent to valid finishers, for one kind of participants."""
     settled = list(PeopleCount.objects.filter(study=study, kind=kind, n__gt=0))
-    live = {"live": Count("pk", filter=Q(last_seen_at__gte=study.live_since(now)))}
+    live = {
+        "live": Count("pk", filter=Q(last_seen_at__gte=study.live_since(now), screened_out_at=None))
+    }
     counted = {code: Count("pk", filter=Q(page_reached__gte=n)) for code, n in REACHED.items()}
     under_way = Participant.objects.of(study, kind).under_way().aggregate(**live, **counted)
     total = _n(settled) + under_way["consented"]
@@ -148,7 +150,7 @@ def by_arm(study: Study, kind: str, now: datetime) -> list[ArmRow]:
     settled = PeopleCount.objects.filter(study=study, kind=kind, n__gt=0)
     of_arm = {arm.number: [row for row in settled if row.arm_number == arm.number] for arm in arms}
     people = Participant.objects.of(study, kind).under_way().order_by().values_list("arm__number")
-    is_live = Q(last_seen_at__gte=study.live_since(now))
+    is_live = Q(last_seen_at__gte=study.live_since(now), screened_out_at=None)
     here = people.annotate(n=Count("pk"), live=Count("pk", filter=is_live))
     under_way = {number: (n, live) for number, n, live in here}
     finished = {number: _of(rows, Fate.FINISHED) for number, rows in of_arm.items()}

@@ -28,10 +28,11 @@ class Status(StrEnum):
     VALID = "valid"
     EXCLUDED = "excluded"
     WITHDRAWN = "withdrawn"
+    NOT_ADMITTED = "not_admitted"  # their group was complete
 
     @property
     def is_unfinished(self) -> bool:
-        return self in (Status.UNDER_WAY, Status.LEFT)
+        return self in (Status.UNDER_WAY, Status.LEFT, Status.NOT_ADMITTED)
 
     @property
     def label(self) -> str:
@@ -107,6 +108,7 @@ def people(study: Study, wanted: Wanted) -> People:
         "consented_at",
         "last_seen_at",
         "left_at",
+        "screened_out_at",
         "excluded_by",
         "flags",
         "is_anonymous",
@@ -124,9 +126,12 @@ def people(study: Study, wanted: Wanted) -> People:
 def _with_status(found: ParticipantQuerySet, status: Status) -> ParticipantQuerySet:
     match status:
         case Status.UNDER_WAY:
-            return found.under_way()
+            return found.under_way().filter(screened_out_at=None)
         case Status.LEFT:
-            return found.filter(left_at__isnull=False)
+            return found.filter(left_at__isnull=False, screened_out_at=None)
+        case Status.NOT_ADMITTED:
+            ended = (Stage.FINISHED, Stage.WITHDRAWN)
+            return found.filter(screened_out_at__isnull=False).exclude(stage__in=ended)
         case Status.FINISHED:
             return found.finished()
         case Status.VALID:
@@ -142,6 +147,8 @@ def status_of(person: Participant) -> Status:
         return Status.WITHDRAWN
     if person.stage == Stage.FINISHED:
         return Status.EXCLUDED if person.excluded_by else Status.VALID
+    if person.screened_out_at is not None:
+        return Status.NOT_ADMITTED
     return Status.UNDER_WAY if person.left_at is None else Status.LEFT
 
 

@@ -2,6 +2,7 @@
 
 import re
 import xml.etree.ElementTree as ElementTree
+from collections.abc import Iterator
 from dataclasses import replace
 from io import BytesIO
 
@@ -48,6 +49,14 @@ def size(picture: str) -> list[float]:
 
 def colours(figure: Figure) -> set[str]:
     return set(re.findall(r"#[0-9a-f]{6}", str(save.specification(figure)["datasets"])))
+
+
+@pytest.fixture(scope="module", autouse=True)
+def few_are_drawn() -> Iterator[None]:
+    """Bins of one or two test cases have a figure here."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("analysis.report.chapters.confidence.words.FEWEST_PER_BIN", 1)
+        yield
 
 
 @pytest.fixture(scope="module")

@@ -31,13 +31,14 @@ def test_pages_hold_everyone_once_newest_first(
 @pytest.mark.parametrize(
     ("status", "who"),
     [
-        (None, "abcdef"),
+        (None, "abcdefg"),
         (Status.UNDER_WAY, "a"),
         (Status.LEFT, "b"),
         (Status.FINISHED, "cde"),
         (Status.VALID, "c"),
         (Status.EXCLUDED, "de"),
         (Status.WITHDRAWN, "f"),
+        (Status.NOT_ADMITTED, "g"),
     ],
 )
 def test_each_status_holds_its_own(study: Study, status: Status | None, who: str) -> None:
@@ -49,6 +50,7 @@ def test_each_status_holds_its_own(study: Study, status: Status | None, who: str
         "d": make_participant(study, excluded_by="missed_catch"),
         "e": make_participant(study, excluded_by="missed_catch untouched_sliders"),
         "f": make_participant(study),
+        "g": make_participant(study, judged=0, last_seen_at=now, screened_out_at=now),
     }
     withdraw(study, made["f"].withdrawal_code, now)
     names = {person.public_id: name for name, person in made.items()}
