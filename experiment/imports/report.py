@@ -109,7 +109,7 @@ def _damaged(item: PublishedItem, texts: str, outcome: Imported | None) -> Damag
 _COUNTS: dict[str, Shape] = {str(action): int for action in Action}
 _TOLD: dict[str, Shape] = {
     "remarks": [Remark],
-    "problems": [{"row": int | None, "column": str | None, "message": str}],
+    "problems": [{"sheet": str, "row": int | None, "column": str | None, "message": str}],
 }
 ITEM_SHAPE = _COUNTS | _TOLD
 QUESTION_SHAPE = (

@@ -8,7 +8,6 @@ from django.conf import settings
 from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from analysis.management.interface import whole
 from analysis.stats.verdicts import Concludes
 from experiment.domain import export_columns, presets
 from experiment.lab import routes
@@ -74,13 +73,25 @@ def report_schema() -> str:
     return json.dumps(json_schema(), indent=1) + "\n"
 
 
+def interface() -> str:
+    from analysis.management.interface import whole  # it loads what computes
+
+    return whole.interface_text(FOLDER)
+
+
+def migrations() -> str:
+    from analysis.management.interface import whole  # it loads what computes
+
+    return whole.migrations_text(FOLDER)
+
+
 # Name -> file in docs, and what it is to hold. The repository holds the pages of which a part is written, and what was promised
 # (each raises CommandError where it would break a promise), and leaves out the files that are written as a whole (.gitignore)
 PARTS: dict[str, tuple[str, Callable[[], str]]] = {
     "protocol": ("participants.md", protocol),
     "conclusions": ("results.md", concluded),
-    "interface": (whole.INTERFACE, lambda: whole.interface_text(FOLDER)),
-    "migrations": (whole.MIGRATIONS, lambda: whole.migrations_text(FOLDER)),
+    "interface": ("interface.json", interface),
+    "migrations": ("migrations.json", migrations),
 }
 DOCS: dict[str, tuple[str, Callable[[], str]]] = PARTS | {
     "codebook": ("codebook.md", export_columns.as_markdown),
