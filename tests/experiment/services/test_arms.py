@@ -12,6 +12,7 @@ from experiment.domain.exclusion import Rules
 from experiment.models import Arm, Item, ItemCount, Participant, PeopleCount, Study, Trial
 from experiment.services import arms, consenting, counting, counts, drawing, overview, taking_part
 from experiment.services.flow import NotOpenError
+from experiment.services.page_by_page import page_by_page
 from experiment.services.readiness import facts_of
 from experiment.services.recounting import check, recount
 from experiment.services.study_versions import revise
@@ -250,7 +251,7 @@ def test_pages_are_counted_by_what_they_are_where_arms_have_different_ones(study
     people = {person.arm_number: person for person in (start(study), start(study))}
     for person in people.values():
         answer(person, until=person.n_trials)
-    found = overview.page_by_page(study, "real", timezone.now())
+    found = page_by_page(study, "real", timezone.now())
     assert found is not None
     rows = {(row.page, row.position): row for row in found.rows}
     assert len(rows) == 3 + 11 + 1
