@@ -64,18 +64,6 @@ CHOICE_RUN_SHAPE: dict[str, Shape] = {
     "served": [str],
     "lost_requests": int,
 }
-FORECAST_SHAPE: dict[str, Shape] = {
-    "model": str,
-    "requests": int,
-    "prompt_tokens": int,
-    "completion_tokens": int,
-    "cost": float | None,
-    "seconds": float | None,
-    "n_counted": int,
-    "expected_prompt_tokens": int | None,
-    "expected_completion_tokens": int | None,
-    "expected_cost": float | None,
-}
 
 
 class ChoosingCommand(ModelCommand):

@@ -346,6 +346,21 @@ RUN_SHAPE: dict[str, Shape] = {
 }
 
 
+FORECAST_SHAPE: dict[str, Shape] = {
+    "model": str,
+    "requests": int,
+    "prompt_tokens": int,
+    "completion_tokens": int,
+    "cost": float | None,
+    "seconds": float | None,
+    "n_counted": int,
+    "expected_prompt_tokens": int | None,
+    "expected_completion_tokens": int | None,
+    "expected_cost": float | None,
+}
+DRY_RUN_SHAPE: dict[str, Shape] = {"runs": [FORECAST_SHAPE]}
+
+
 def run_data(run: GeneratingJob, spending: Spending) -> dict[str, Any]:
     """For JSON."""
     return {

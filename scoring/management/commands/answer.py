@@ -10,9 +10,11 @@ from django.core.management.base import CommandError, CommandParser
 from experiment.management.finding import find_study
 from experiment.management.importing import add_sheet
 from lib.commands import table_lines
+from lib.shapes import Either
 from scoring.backends.registry import WRITERS, WRITING_HINTS
 from scoring.domain.generating import Finish
 from scoring.management.writing import (
+    DRY_RUN_SHAPE,
     RUN_SHAPE,
     WritingCommand,
     check_over,
@@ -32,28 +34,32 @@ from scoring.services.imported_answers import import_answers
 
 class Command(WritingCommand):
     help = "Have a language model answer a study's questions, or import answers from elsewhere."
-    prints = RUN_SHAPE | {
-        "model": str,
-        "questions": int,
-        "states": {str: int},
-        "states_by_category": [{"dimension": str, "category": str, "states": {str: int}}],
-        "costs": [
-            {
-                "model": str,
-                "questions": int,
-                "prompt_tokens": int,
-                "completion_tokens": int,
-                "thought_tokens": int,
-                "seconds": float,
-                "cost": float | None,
-                "prompt_tokens_per_1000": float | None,
-                "completion_tokens_per_1000": float | None,
-                "seconds_per_1000": float | None,
-                "cost_per_1000": float | None,
-            }
-        ],
-        "is_new?": bool,
-    }
+    prints = Either(
+        run=RUN_SHAPE
+        | {
+            "model": str,
+            "questions": int,
+            "states": {str: int},
+            "states_by_category": [{"dimension": str, "category": str, "states": {str: int}}],
+            "costs": [
+                {
+                    "model": str,
+                    "questions": int,
+                    "prompt_tokens": int,
+                    "completion_tokens": int,
+                    "thought_tokens": int,
+                    "seconds": float,
+                    "cost": float | None,
+                    "prompt_tokens_per_1000": float | None,
+                    "completion_tokens_per_1000": float | None,
+                    "seconds_per_1000": float | None,
+                    "cost_per_1000": float | None,
+                }
+            ],
+            "is_new?": bool,
+        },
+        dry_run=DRY_RUN_SHAPE,
+    )
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--study", metavar="SLUG", required=True)

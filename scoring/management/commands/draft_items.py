@@ -11,7 +11,9 @@ from experiment.imports.read.rows import FileRefusedError, read_content
 from experiment.management.importing import add_sheet
 from experiment.models import ResearchField
 from lib.jobs import leases
+from lib.shapes import Either
 from scoring.management.writing import (
+    DRY_RUN_SHAPE,
     RUN_SHAPE,
     WritingCommand,
     check_over,
@@ -29,12 +31,16 @@ from scoring.services.drafting.sources import SourceAbstract, of_fetched, of_tab
 
 class Command(WritingCommand):
     help = "Have a language model draft test cases from abstracts; people decide on the drafts."
-    prints = RUN_SHAPE | {
-        "states": {str: int},
-        "drafts": [
-            {"row": int, "state": str, "item": str | None, "attempts": int, "problems": [str]}
-        ],
-    }
+    prints = Either(
+        run=RUN_SHAPE
+        | {
+            "states": {str: int},
+            "drafts": [
+                {"row": int, "state": str, "item": str | None, "attempts": int, "problems": [str]}
+            ],
+        },
+        dry_run=DRY_RUN_SHAPE,
+    )
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument(

@@ -6,9 +6,11 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from experiment.management.finding import find_study
+from lib.shapes import Either
 from scoring.domain.backend import ScoringError
 from scoring.domain.grading.rubric import Fate, Rubric
 from scoring.management.writing import (
+    DRY_RUN_SHAPE,
     RUN_SHAPE,
     WritingCommand,
     check_over,
@@ -27,11 +29,15 @@ ALL = "all"
 
 class Command(WritingCommand):
     help = "Have a judge grade a study's answers by a rubric. If a grade cannot be read, it is requested once more; after that, it is counted as unparsed."
-    prints = RUN_SHAPE | {
-        "judge": str,
-        "identity": {str: Any},
-        "models": {str: {"n": int} | {str(fate): int for fate in Fate}},
-    }
+    prints = Either(
+        run=RUN_SHAPE
+        | {
+            "judge": str,
+            "identity": {str: Any},
+            "models": {str: {"n": int} | {str(fate): int for fate in Fate}},
+        },
+        dry_run=DRY_RUN_SHAPE,
+    )
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--study", metavar="SLUG", required=True)

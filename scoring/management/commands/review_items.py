@@ -6,7 +6,9 @@ from django.db import transaction
 
 from experiment.models import Review
 from lib.jobs import leases
+from lib.shapes import Either
 from scoring.management.writing import (
+    DRY_RUN_SHAPE,
     RUN_SHAPE,
     WritingCommand,
     check_over,
@@ -23,7 +25,10 @@ from scoring.services import model_reviews
 class Command(WritingCommand):
     help = "Have a language model review a field's test cases in review. People see its verdict after their own."
     generator_flag = "--reviewer"
-    prints = RUN_SHAPE | {"reviews": [{"item": str, "verdict": str, "finish": str}]}
+    prints = Either(
+        run=RUN_SHAPE | {"reviews": [{"item": str, "verdict": str, "finish": str}]},
+        dry_run=DRY_RUN_SHAPE,
+    )
 
     def handle(self, *args: Any, **options: Any) -> None:
         research_field, asked = find_field(options), read_asked(options)

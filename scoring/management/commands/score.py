@@ -17,14 +17,13 @@ from scoring.domain.conditions import CONDITIONS
 from scoring.management.asked_models import ALL_WORDS
 from scoring.management.choosing import (
     CHOICE_RUN_SHAPE,
-    FORECAST_SHAPE,
     ChoosingCommand,
     refuse_choice_options,
 )
 from scoring.management.results import OF_ONE, TEXTS, as_json, run_lines, score_lines, unscored_of
 from scoring.management.scoring_command import ScoringCommand
 from scoring.management.workers import PER_GPU, gpus
-from scoring.management.writing import numbers_of
+from scoring.management.writing import DRY_RUN_SHAPE, numbers_of
 from scoring.models import ScoringRun
 from scoring.services.adapters import runs_with_adapters
 from scoring.services.execute import execute
@@ -83,7 +82,7 @@ class Command(ScoringCommand, ChoosingCommand):
         adapters={"runs": [{"kind": str, "run": int, "model": str, "adapter": str}]},
         rm={"removed": [int]},
         choice={"runs": [CHOICE_RUN_SHAPE]},
-        choice_dry_run={"runs": [FORECAST_SHAPE]},
+        choice_dry_run=DRY_RUN_SHAPE,
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
