@@ -35,6 +35,7 @@ VALUES = st.recursive(
 # What reads files of this site's own programs, or takes nothing from them but texts
 OWN = {
     *("config/policies.py", "lib/bounded.py", "lib/backup/manifest.py", "lib/strict_json.py"),
+    *("analysis/management/interface/ledger.py", "lib/commands.py", "lib/backup/columns.py"),
     *("experiment/services/withdrawal.py", "experiment/imports/read/rows.py"),
     *("analysis/services/export.py", "analysis/store.py", "analysis/codec.py"),
     *("scoring/backends/completions/asking.py", "scoring/backends/http/errors.py"),
