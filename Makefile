@@ -83,7 +83,7 @@ demo: demo-begins port migrate $(VAR_DIR)/static/staticfiles.json
 	@echo 'Step 4 of 5: the same model also answers questions, mostly wrongly. Answers are compared with those of an expert word for word; no model grades them:'
 	@$(RUN) answer --study demo-questions --model embedded --resume
 	@$(RUN) grade --study demo-questions --judge exact --of 'brainbench-live/demo-lm' --resume
-	@echo 'Step 5 of 5: the results of both studies (a minute of one core)'
+	@echo 'Step 5 of 5: the results of both studies'
 	@for study in demo demo-questions; do \
 	  [ -e '$(VAR_DIR)'/reports/$$study/*report.json ] || $(RUN) report $$study --output '$(VAR_DIR)'/reports/$$study --formats svg >/dev/null; done
 	@echo

@@ -60,7 +60,9 @@ def agreement_page(source: SourceResults, about: About) -> Page:
             else "",
             ""
             if own.model_model_ci95
-            else f"There is no interval with fewer than {ENOUGH} test cases, or if too many resamples have no correlation.",
+            else f"With fewer than {ENOUGH} test cases, there is no interval."
+            if own.n_items < ENOUGH
+            else "There is no interval, because too many resamples have no correlation.",
         )
     if n_asked := sum(model.method == CHOICE for model in own.models_human):
         models, their = ("model that was", "its") if n_asked == 1 else (f"{n_asked} models that were", "their")  # fmt: skip
