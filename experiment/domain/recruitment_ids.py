@@ -108,6 +108,15 @@ def is_of_site(value: str, site: str) -> bool:
     return site not in _SHAPES or bool(_SHAPES[site].fullmatch(value))
 
 
+def is_several(value: str, site: str) -> bool:
+    """True if a list of the site's ids, which researchers paste there to have people paid, would hold more than one by this value.
+
+    >>> [is_several(value, "prolific") for value in ("5f3a, 5f3b", "5f3a\u20285f3b", "5f3a")], is_several("Ada, Bo", "other")
+    ([True, True, False], False)
+    """
+    return site in _SHAPES and re.search(r"[\s,;|]", value) is not None
+
+
 def mended(value: str, site: str) -> str:
     """The id that signs were put round on its way, or that was encoded twice; the value as it is unless that leaves an id of the site.
 

@@ -12,7 +12,14 @@ from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 from django.utils.translation import gettext_lazy as _
 from django_stubs_ext import StrOrPromise
 
-from experiment.domain.recruitment_ids import as_sent, is_id, is_of_site, is_preview, mended
+from experiment.domain.recruitment_ids import (
+    as_sent,
+    is_id,
+    is_of_site,
+    is_preview,
+    is_several,
+    mended,
+)
 from experiment.domain.withdrawal_code import grouped, new_code
 from experiment.models import Participant, RecruitmentRecord, Study
 from experiment.models.channels import MAX_EXTERNAL_ID, PLAIN
@@ -131,7 +138,7 @@ def _read_ids(query: Mapping[str, str], source: str, names: Sequence[Parameter])
     sent = {p.name: mended(query[p.name], source) for p in names if p.name in query}
     if any(map(is_preview, sent.values())):
         raise PreviewLinkError(source)
-    values = [_clean_id(p.name, sent[p.name]) if sent.get(p.name) else "" for p in names]
+    values = [_clean_id(p.name, sent[p.name], source) if sent.get(p.name) else "" for p in names]
     if names and sent.get(names[0].name) == "":
         raise UnfilledLinkError(names[0].name)
     return ExternalIds(source, *values) if values and values[0] else NO_EXTERNAL_IDS
@@ -142,8 +149,9 @@ def simulated_token() -> str:
     return signing.dumps("simulated", salt=SIMULATED_SALT)
 
 
-def _clean_id(name: str, value: str) -> str:
-    if len(value) > MAX_EXTERNAL_ID or re.search(r"[\x00-\x1f\x7f]", value):
+def _clean_id(name: str, value: str, source: str) -> str:
+    is_unreadable = len(value) > MAX_EXTERNAL_ID or re.search(r"[\x00-\x1f\x7f]", value)
+    if is_unreadable or is_several(value, source):
         raise BadLinkError(name, MAX_EXTERNAL_ID)
     if not is_id(value, name):
         raise UnfilledLinkError(name)

@@ -91,6 +91,18 @@ def test_an_id_that_the_site_cannot_have_sent_is_told_to_the_visitor_who_may_go_
         assert "2 visits, the last on" in member.get(reverse(name, args=[study.slug])).text
 
 
+@pytest.mark.parametrize("sign", ["%20", ",", "%3B", "%7C", "%C2%A0", "%C2%85", "%E2%80%A8"])
+def test_nobody_enters_with_a_second_id_that_a_list_of_payments_would_hold(
+    study: Study, sign: str
+) -> None:
+    two = UNNAMED.replace(WHO, f"{WHO}{sign}{WHAT}")
+    for query in (two, f"channel=pro&{two}", f"channel=sona&id=31415{sign}27182"):
+        assert_page(Client().get(f"{study.get_absolute_url()}?{query}"), 400, "an ID of at most")
+    make_channel(study, "panel", platform="other", id_parameter="who")
+    named = Client().get(f"{study.get_absolute_url()}?channel=panel&who=a{sign}b", follow=True)
+    assert named.status_code == 200
+
+
 @pytest.mark.parametrize("lost", [f"STUDY_ID={WHAT}&", f"&SESSION_ID={WHEN}"])
 def test_a_link_that_lost_another_id_is_told_to_the_study_team_alone(
     study: Study, lost: str
