@@ -37,6 +37,7 @@ from scoring.backends.http.errors import (
 from scoring.backends.http.limits import Limits
 from scoring.backends.options import before_an_answer, read_inspect_options
 from scoring.backends.remote import FORBIDDEN, Form, Remote, with_answer_form
+from scoring.domain.answer_lines import MOST_TOKENS
 from scoring.domain.backend import NoAnswerError, ScoringError
 from scoring.domain.choosing.odds import read_tokens
 from scoring.domain.generating import Finish, Generated, Message, Usage, storable, storable_json
@@ -47,6 +48,8 @@ START_S = 120.0
 SLACK_S = 10.0  # for the process, after the time of an attempt
 LONGEST = 2**24  # bytes of a line
 UNAUTHORIZED = 401
+READ = ("input_tokens", "input_tokens_cache_read", "input_tokens_cache_write")
+COUNTS = (*READ, "output_tokens", "reasoning_tokens")
 FINISHES = {
     "stop": Finish.STOP,
     "max_tokens": Finish.LENGTH,
@@ -392,6 +395,9 @@ def _usage(told: Any) -> Usage | None:
     """Tokens read, from a provider's cache or not, and written; None where it does not say."""
     if not isinstance(told, dict) or not (told.get("input_tokens") or told.get("output_tokens")):
         return None
-    names = ("input_tokens", "input_tokens_cache_read", "input_tokens_cache_write")
-    read = sum(told.get(name) or 0 for name in names)
-    return Usage(read, told.get("output_tokens") or 0, told.get("reasoning_tokens") or 0)
+    counts = [told.get(name) or 0 for name in COUNTS]
+    # What was spent is added up from them: a negative one would have a limit never reached
+    if not all(type(n) is int and 0 <= n < MOST_TOKENS for n in counts):
+        return None
+    *read, written, thought = counts
+    return Usage(sum(read), written, thought)

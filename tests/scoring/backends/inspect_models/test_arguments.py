@@ -1,11 +1,22 @@
-"""Arguments of a provider's model, to whom its texts may go, and what a site without Inspect is told. Starts no process."""
+"""Arguments of a provider's model, to whom its texts may go, what is read of an answer, and what a site without Inspect is told.
+
+Needs no Inspect: the process that would ask it is started where there is none.
+"""
+
+import json
+import subprocess
+import sys
+from typing import Any
 
 import pytest
 from django.conf import LazySettings
 
 from config.env import Env, EnvError
+from scoring.backends.inspect_models import PROCESS, read_output
 from scoring.backends.opening import check_generator_args, check_server, open_generator, stays_here
 from scoring.domain.backend import ScoringError
+from scoring.domain.generating import Usage
+from scoring.domain.thinking import Marks
 
 MODEL = {"model": "anthropic/claude"}
 
@@ -70,3 +81,28 @@ def test_a_site_without_inspect_is_told_what_installs_it(settings: LazySettings)
     settings.INSPECT_PYTHON = "/nowhere/python"
     with pytest.raises(ScoringError, match=r"not installed for this site\. `make inspect`"):
         open_generator("inspect", MODEL)
+
+
+@pytest.mark.parametrize("name", ["input_tokens", "input_tokens_cache_read", "output_tokens", "reasoning_tokens"])  # fmt: skip
+@pytest.mark.parametrize("said", [-5, 10**12, 1.5, True])
+def test_numbers_of_tokens_that_cannot_be_are_as_good_as_none(name: str, said: Any) -> None:
+    counts = {"input_tokens": 5, "output_tokens": 4}
+    output = {"choices": [{"message": {"content": "Yes."}, "stop_reason": "stop"}]}
+    assert read_output(output | {"usage": counts}, 0.5, {}, Marks()).usage == Usage(5, 4)
+    assert read_output(output | {"usage": counts | {name: said}}, 0.5, {}, Marks()).usage is None
+
+
+@pytest.mark.parametrize(
+    ("key", "says"),
+    [
+        ("e", "No module named 'inspect_ai'"),
+        ("No module named '", "…inspect_ai'"),
+    ],
+)
+def test_a_key_that_texts_have_by_chance_damages_no_line(key: str, says: str) -> None:
+    begin = {"model": "openai/gpt", "base_url": "", "api_key": key, "concurrency": 1}
+    command = [sys.executable, "-I", str(PROCESS)]
+    found = subprocess.run(
+        command, input=json.dumps(begin) + "\n", capture_output=True, text=True, env={}, check=True
+    )
+    assert json.loads(found.stdout)["error"]["says"] == says
